@@ -458,9 +458,9 @@ typedef enum efface_skew {
 } efface_skew;
 
 /* Makes a set on which k-means is hard, n_rows rows in all, labelled by cluster: rare clusters that
- * hold most of the loss, rare large values, copies, zeros (src/data/skewed.c has the definition).
- * The same arguments give the same bits everywhere.
- * Errors: MEMORY, LIMIT; ARGUMENT for another kind of skew, or rows without clusters. */
+ * hold most of the loss, rare large values, copies, zeros (src/data/generated/skewed.c has the
+ * definition). The same arguments give the same bits everywhere. Errors: MEMORY, LIMIT; ARGUMENT
+ * for another kind of skew, or rows without clusters. */
 EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_clusters,
                                                  uint32_t n_columns, size_t n_rows, uint64_t seed,
                                                  efface_data **out, efface_error *error);

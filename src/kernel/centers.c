@@ -1,7 +1,7 @@
 /* Centroids made ready for the nearest-centroid search. */
 #include "kernel/centers.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <math.h>
 

@@ -69,7 +69,7 @@
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
 
-#include "base/grid.h"
+#include "base/numbers/grid.h"
 
 #include <stdbool.h>
 #include <stdint.h>

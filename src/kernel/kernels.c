@@ -1,8 +1,8 @@
 /* Choosing a kernel table, once. */
 #include "kernel/kernels.h"
 
-#include "base/cpu.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/workers/cpu.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

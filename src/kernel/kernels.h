@@ -16,7 +16,7 @@
 #ifndef EF_KERNELS_H
 #define EF_KERNELS_H
 
-#include "base/grid.h"
+#include "base/numbers/grid.h"
 #include "efface/efface.h"
 #include "kernel/centers.h"
 

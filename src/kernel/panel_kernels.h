@@ -5,7 +5,7 @@
  * is (vf, vu, vm, LANES), what can be done with it, and how many clusters fit the registers
  * (TILE). TABLE and TABLE_NAME name the result. A panel of sixteen rows is GROUPS vectors wide.
  */
-#include "base/tape.h"
+#include "base/random/tape.h"
 #include "kernel/kernels.h"
 
 #define GROUPS (EF_PANEL / LANES)

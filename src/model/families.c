@@ -1,7 +1,7 @@
 /* The families that there are. */
 #include "model/families.h"
 
-#include "base/status.h"
+#include "base/errors/status.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #ifndef EF_FAMILY_H
 #define EF_FAMILY_H
 
-#include "base/encode.h"
-#include "model/change.h"
+#include "base/bytes/encode.h"
+#include "model/request/change.h"
 
 /* What a model has to follow. */
 typedef struct ef_news {

@@ -1,9 +1,9 @@
 /* A model of any family: what every verb but those that change it does (family.h). */
-#include "base/checked.h"
-#include "base/digest.h"
-#include "base/status.h"
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/family.h"
-#include "model/missing_values.h"
+#include "model/request/missing_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * Looks for damage: in the file, and in its contents by the invariants (store.c) that can be
  * checked without a fit. Verify does the fits.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
 
 #include <stdarg.h>

@@ -51,10 +51,10 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "store/cluster/cluster.h"
-#include "store/residents.h"
+#include "store/models/residents.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 
 #include <inttypes.h>
 #include <sodium.h>

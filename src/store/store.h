@@ -2,10 +2,10 @@
 #ifndef EF_STORE_H
 #define EF_STORE_H
 
-#include "base/encode.h"
-#include "data/counts.h"
+#include "base/bytes/encode.h"
+#include "data/set/counts.h"
 #include "model/family.h"
-#include "store/head.h"
+#include "store/file/head.h"
 
 #include <sqlite3.h>
 

@@ -1,9 +1,9 @@
 /* Steps, and a store against its ledger. */
 #include "crash/ledger.h"
 
-#include "base/digest.h"
+#include "base/bytes/digest.h"
 #include "law/law_families.h"
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/ledger.h"
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/worker.h"
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <inttypes.h>
 #include <poll.h>

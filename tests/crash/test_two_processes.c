@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/worker.h"
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include "store/store.h"
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "crash/worker.h"
 
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <signal.h>
 #include <sqlite3.h>

@@ -4,7 +4,7 @@
 #define EF_TESTS_CHECK_KEPT_H
 
 #include "model/kmeans/definition/levels.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 /* The label of a row and its marks. */
 static inline uint32_t kept_of(const ef_kmeans *model, size_t position) {

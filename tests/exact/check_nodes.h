@@ -10,7 +10,7 @@
 
 #include "exact/check_kept.h"
 #include "model/kmeans/definition/tree.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

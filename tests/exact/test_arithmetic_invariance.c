@@ -15,15 +15,15 @@
 
 #include <cmocka.h>
 
-#include "base/checked.h"
-#include "base/digest.h"
-#include "base/elementary.h"
-#include "base/encode.h"
-#include "base/grid.h"
-#include "base/matrix.h"
-#include "base/tape.h"
+#include "base/bytes/digest.h"
+#include "base/bytes/encode.h"
+#include "base/memory/memory.h"
+#include "base/numbers/elementary.h"
+#include "base/numbers/grid.h"
+#include "base/numbers/matrix.h"
+#include "base/random/tape.h"
 #include "efface/efface.h"
-#include "model/sums/fourier.h"
+#include "model/sums/coordinates/fourier.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 5, 8, 13, 31, 32, 33, 50, 70, 101};
 

@@ -8,7 +8,7 @@
  */
 #include "oracle/cases.h"
 
-#include "data/counts.h"
+#include "data/set/counts.h"
 #include "model/kmeans/following/revision.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "exact/check_nodes.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 #define FIRST_SEED UINT64_C(0xa77ac400)
 #define DEFAULT_CASES 450ul

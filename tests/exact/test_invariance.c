@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "efface/efface.h"
-#include "model/passes.h"
+#include "model/exact/passes.h"
 #include "oracle/difference.h"
 #include "oracle/oracle.h"
 

@@ -12,7 +12,7 @@
 
 #include "exact/walk.h"
 #include "law/kmeans_names.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 /* Whoever is a seed goes, again and again, each round of the seeding in its turn. */
 static void every_seed_can_be_forgotten(void **state) {

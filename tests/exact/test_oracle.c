@@ -20,10 +20,10 @@
 #include <cmocka.h>
 
 #include "efface/efface.h"
+#include "model/report_scene.h"
 #include "oracle/cases.h"
 #include "oracle/difference.h"
 #include "oracle/oracle.h"
-#include "unit/report_ways.h"
 
 #define FIRST_SEED UINT64_C(0x5EED0000)
 #define DEFAULT_CASES 3000ul

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "model/kmeans/definition/model.h"
-#include "unit/report_ways.h"
+#include "model/kmeans/kmeans.h"
+#include "model/report_scene.h"
 
 #define EPS 4
 #define SEEDS 40000

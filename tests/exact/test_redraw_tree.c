@@ -16,13 +16,13 @@
 
 #include <cmocka.h>
 
-#include "base/tape.h"
+#include "base/random/tape.h"
 #include "exact/check_nodes.h"
 #include "fault/failing_memory.h"
+#include "model/report_scene.h"
 #include "oracle/oracle.h"
 #include "oracle/oracle_parts.h"
-#include "store/store_ways.h"
-#include "unit/report_ways.h"
+#include "store/scenes/store_scene.h"
 
 #define FIRST_SEED UINT64_C(0x7ee0d5a0)
 #define DEFAULT_CASES 60ul

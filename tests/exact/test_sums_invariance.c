@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "base/digest.h"
+#include "base/bytes/digest.h"
 #include "law/draws.h"
-#include "law/sums_room.h"
+#include "law/sums_buffers.h"
 #include "law/sums_views.h"
 
 #define EXIT_SKIPPED 77

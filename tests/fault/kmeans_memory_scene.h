@@ -2,8 +2,8 @@
  * Scenes for failing calls: small sets and models of every method, and all that can be seen of them
  * from outside and from inside, to be compared before and after.
  */
-#ifndef MEMORY_SCENE_H
-#define MEMORY_SCENE_H
+#ifndef KMEANS_MEMORY_SCENE_H
+#define KMEANS_MEMORY_SCENE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "law/kmeans_notes.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/definition/tree.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #ifndef EF_TESTS_NEEDLES_H
 #define EF_TESTS_NEEDLES_H
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

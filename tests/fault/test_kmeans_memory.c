@@ -12,7 +12,7 @@
 #include "fault/kmeans_memory_scene.h"
 
 #include "fault/failing_memory.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 /* ---------------------------------------------------------------- operations */
 

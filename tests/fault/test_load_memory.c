@@ -6,7 +6,7 @@
 
 #include "fault/failing_memory.h"
 
-#include "data/loaders.h"
+#include "data/files/loaders.h"
 #include "efface/efface.h"
 
 #include <setjmp.h>

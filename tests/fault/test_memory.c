@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "data/rows.h"
+#include "data/set/rows.h"
 #include "fault/failing_memory.h"
 #include "law/draws.h"
 #include "law/law_families.h"

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "fault/needles.h"
-#include "store/store_ways.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
+#include "store/scenes/store_scene.h"
 
 #define NEEDLE_ID 1000003u
 #define MOST_ROWS 12000u

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define N_ROWS 1500
 #define N_FORGOTTEN 1000

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define SEED UINT64_C(20191105)
 

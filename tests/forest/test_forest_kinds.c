@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define DEFAULT_CASES 200
 #define STEPS 40

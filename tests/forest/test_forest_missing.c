@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define DEFAULT_CASES 60
 #define STEPS 12

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #include <pthread.h>
 

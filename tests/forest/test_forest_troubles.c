@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "fault/failing_memory.h"
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define DEFAULT_CASES 60
 #define STEPS 60

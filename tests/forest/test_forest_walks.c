@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "forest/forest_ways.h"
+#include "forest/forest_scene.h"
 
 #define N_TREES 20
 #define DEFAULT_CASES 1000

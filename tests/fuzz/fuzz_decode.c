@@ -6,7 +6,7 @@
  *
  * Bytes that begin as a published model does are taken for one, with a digest that fits.
  */
-#include "base/digest.h"
+#include "base/bytes/digest.h"
 #include "fuzz/decode_scene.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef FUZZ_LOAD_H
 #define FUZZ_LOAD_H
 
-#include "data/loaders.h"
-#include "data/rows.h"
+#include "data/files/loaders.h"
+#include "data/set/rows.h"
 #include "efface/efface.h"
 
 #include <stdlib.h>

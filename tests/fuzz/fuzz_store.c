@@ -10,7 +10,7 @@
  *     store after a request that succeeded (invariants 3 and 4).
  */
 #define _XOPEN_SOURCE 700
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <stdbool.h>
 #include <stdio.h>

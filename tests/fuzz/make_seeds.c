@@ -8,10 +8,10 @@
  * in their keys and the time. Those of the corpus whose names begin with old- are of format 1,
  * those with second- of format 2.
  */
-#include "base/checked.h"
+#include "base/memory/memory.h"
 #include "fuzz/decode_scene.h"
 #include "model/family.h"
-#include "store/plain_calls.h"
+#include "store/scenes/plain_calls.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/tape.h"
+#include "base/random/tape.h"
 #include "efface/efface.h"
 
 #include <stdio.h>

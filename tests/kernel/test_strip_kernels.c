@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/tape.h"
+#include "base/random/tape.h"
 
 #include <stdlib.h>
 #include <string.h>

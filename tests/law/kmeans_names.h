@@ -6,7 +6,7 @@
 #include "law/draws.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/definition/tree.h"
-#include "unit/report_ways.h"
+#include "model/report_scene.h"
 
 /* Rows that a model names: `most` at most, of which `n` are there already. */
 typedef struct names {

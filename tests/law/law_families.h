@@ -9,8 +9,8 @@
  * A function that draws goes on with the stream of its caller: a file that includes draws.h passes
  * &rng_state, and the function leaves there what it came to.
  */
-#ifndef EF_TESTS_FAMILIES_H
-#define EF_TESTS_FAMILIES_H
+#ifndef EF_LAW_FAMILIES_H
+#define EF_LAW_FAMILIES_H
 
 #include "efface/efface.h"
 

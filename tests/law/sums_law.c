@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 #include "law/case_rows.h"
-#include "law/sums_room.h"
+#include "law/sums_buffers.h"
 #include "law/sums_views.h"
 #include "model/family.h"
 

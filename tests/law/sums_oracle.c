@@ -8,11 +8,11 @@
  *
  *     moments: u64 rows | u64 weight | i64 sum of each coordinate | 128-bit sums of products
  */
-#include "law/sums_room.h"
+#include "law/sums_buffers.h"
 
-#include "base/elementary.h"
-#include "base/normals.h"
-#include "base/wide.h"
+#include "base/numbers/elementary.h"
+#include "base/numbers/wide.h"
+#include "base/random/normals.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -75,8 +75,8 @@ static int64_t on_grid(double value, int exponent) {
     return (int64_t)nearbyint(ldexp(value, 23 - exponent));
 }
 
-/* Fourier feature f of a row, as src/model/sums/fourier.h defines it; columns that are no targets
- * are its inputs, in order. Everything is drawn again for each row. */
+/* Fourier feature f of a row, as src/model/sums/coordinates/fourier.h defines it; columns that are
+ * no targets are its inputs, in order. Everything is drawn again for each row. */
 static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params *p, uint32_t f) {
     const uint64_t seed = p->common.seed;
     const double scale = sqrt(p->gamma) * 0x1.ccf6429be6621p-3; /* 1 / (pi sqrt(2)) */

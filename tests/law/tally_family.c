@@ -3,8 +3,8 @@
  */
 #include "law/tally_family.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/family.h"
 
 #include <string.h>

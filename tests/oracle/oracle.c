@@ -81,7 +81,7 @@ uint64_t oracle_tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t ind
     return ((uint64_t)word[1] << 32) + word[0];
 }
 
-/* The definition's logarithm, restated: a changed operation in src/base/tape.c must not go
+/* The definition's logarithm, restated: a changed operation in src/base/random/tape.c must not go
  * unnoticed because both sides changed. 2 artanh(s) is cut after s^21; log 2 has two parts. */
 double oracle_log(double x) {
     int e;

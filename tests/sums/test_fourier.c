@@ -1,10 +1,10 @@
 /* Random Fourier features: their definition, the kernel that they stand for, and their bytes. */
-#include "base/checked.h"
-#include "base/elementary.h"
-#include "base/grid.h"
-#include "base/normals.h"
+#include "base/memory/memory.h"
+#include "base/numbers/elementary.h"
+#include "base/numbers/grid.h"
+#include "base/random/normals.h"
 #include "fault/failing_memory.h"
-#include "model/sums/fourier.h"
+#include "model/sums/coordinates/fourier.h"
 
 #include <float.h>
 #include <math.h>

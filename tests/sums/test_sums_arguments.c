@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "base/checked.h"
-#include "law/sums_room.h"
+#include "base/memory/memory.h"
+#include "law/sums_buffers.h"
 #include "law/sums_views.h"
 #include "model/families.h"
-#include "sums/sums_ways.h"
+#include "sums/sums_scene.h"
 
 #define N_ROWS 40
 #define N_COLUMNS 4

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sums/sums_ways.h"
+#include "sums/sums_scene.h"
 
 #define MOST_CLASSES 6
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "law/sums_views.h"
-#include "sums/sums_ways.h"
+#include "sums/sums_scene.h"
 
 #include <pthread.h>
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sums/sums_ways.h"
+#include "sums/sums_scene.h"
 
 /* ---------------------------------------------------------------- linear regression */
 

@@ -1,5 +1,5 @@
 /* The reference table: what every kernel computes, in plain C. */
-#include "base/tape.h"
+#include "base/random/tape.h"
 #include "kernel/kernels.h"
 
 /* Coordinate j of the row that begins at `row`. Values of rows that a panel does not have may be

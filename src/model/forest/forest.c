@@ -1,8 +1,8 @@
 /* The state of a forest: made from rows, given its rows again, and settled. */
 #include "model/forest/forest.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 
 #include <inttypes.h>
 #include <string.h>

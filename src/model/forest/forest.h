@@ -16,7 +16,7 @@
 #ifndef EF_FOREST_H
 #define EF_FOREST_H
 
-#include "base/threads.h"
+#include "base/workers/threads.h"
 #include "model/family.h"
 #include "model/forest/growth/growing.h"
 #include "model/forest/growth/tails_of_inputs.h"

@@ -4,8 +4,8 @@
  * Rows become keys a block at a time. Each tree then leads some rows of the block down at once:
  * while one waits for a node from memory, the others go on.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/forest/forest.h"
 
 #include <string.h>

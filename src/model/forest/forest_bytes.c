@@ -1,6 +1,6 @@
 /* The canonical bytes of a forest (docs/format.md), and where two forests differ. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/forest/forest.h"
 
 #include <inttypes.h>

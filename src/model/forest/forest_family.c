@@ -1,7 +1,7 @@
 /* The table of functions of `forest`, and what only forests have. */
 #define _POSIX_C_SOURCE 200809L
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/families.h"
 #include "model/forest/forest.h"
 

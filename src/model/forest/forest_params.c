@@ -1,6 +1,6 @@
 /* The parameters of `forest`: defaults, checks, descriptions, and bytes (docs/format.md). */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/forest/forest.h"
 
 #include <inttypes.h>

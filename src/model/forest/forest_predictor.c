@@ -3,8 +3,8 @@
  * left child is the node behind its parent. No weights, no number of rows, and no values but the
  * thresholds, which are random numbers, and the means of leaves.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/forest/forest.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * In reverse preorder the children of a node come before it, the right one first. So what is known
  * of nodes whose parents are still to come stands on a stack.
  */
-#include "base/checked.h"
+#include "base/memory/memory.h"
 #include "model/forest/forest.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The regressions of segments. */
 #include "model/segmented/regressions.h"
 
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
-#include "model/sums/regression.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "model/sums/views/regression.h"
 
 ef_regressions *ef_regressions_make(uint32_t n_segments, uint32_t n_targets, uint32_t n_inputs) {
     size_t n = 0, n_coefficients = 0;

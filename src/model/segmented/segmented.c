@@ -1,8 +1,8 @@
 /* The state of `segmented`: made from rows. */
 #include "model/segmented/segmented.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/segmented/regressions.h"
 
 /* ---------------------------------------------------------------- making */

@@ -14,9 +14,9 @@
 #ifndef EF_SEGMENTED_H
 #define EF_SEGMENTED_H
 
-#include "model/kmeans/definition/model.h"
-#include "model/moments.h"
-#include "model/sums/coordinates.h"
+#include "model/exact/moments.h"
+#include "model/kmeans/kmeans.h"
+#include "model/sums/coordinates/coordinates.h"
 
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
  * The segments come before k-means, for the number of its levels may change: parts behind it would
  * then begin at other cuts.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/definition/tree.h"
 #include "model/segmented/segmented.h"
 

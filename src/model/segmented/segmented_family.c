@@ -1,6 +1,6 @@
 /* The family `segmented`: its table of functions, and what only it has. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/families.h"
 #include "model/segmented/regressions.h"
 

@@ -6,8 +6,8 @@
  * that it was added to. Where they move, the rows are compared one by one: all others are summed
  * where they belong already.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/following/revision.h"
 #include "model/segmented/regressions.h"
 #include "model/segmented/segmented.h"

@@ -5,13 +5,13 @@
  *     u32  version, 1                        u32  unit of weights
  *     u32  number of targets, and their      f64  alpha
  *          columns, u32 each                 u32  1 if there is an intercept
- *     f64  bound                             the parameters of k-means (params_bytes.c), the seed
- *                                            of the whole among them
+ *     f64  bound                             the parameters of k-means (kmeans_params_bytes.c), the
+ * seed of the whole among them
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/segmented/segmented.h"
-#include "model/sums/views.h"
+#include "model/sums/views/views.h"
 
 #include <string.h>
 

@@ -7,10 +7,10 @@
  *     f64  for each segment and target: the intercept, then a coefficient for each other column
  *     the predictor of k-means (kmeans_predictor.c), with the dividers as centroids
  */
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/matrix.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/numbers/matrix.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
 #include "model/segmented/regressions.h"
 

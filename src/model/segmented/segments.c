@@ -1,9 +1,9 @@
 /* Segments: which rows belong to them, and their sums. */
-#include "base/checked.h"
-#include "base/status.h"
-#include "model/passes.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "model/exact/passes.h"
+#include "model/exact/summing.h"
 #include "model/segmented/segmented.h"
-#include "model/summing.h"
 
 #include <string.h>
 

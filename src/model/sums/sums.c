@@ -1,9 +1,9 @@
 /* The state of `sums`: made from rows, and changed with them. */
 #include "model/sums/sums.h"
 
-#include "base/checked.h"
-#include "base/status.h"
-#include "model/sums/views.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "model/sums/views/views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef EF_SUMS_H
 #define EF_SUMS_H
 
+#include "model/exact/moments.h"
 #include "model/family.h"
-#include "model/moments.h"
-#include "model/sums/coordinates.h"
+#include "model/sums/coordinates/coordinates.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* The canonical bytes of `sums`, and where two states differ. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/sums/sums.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* The family `sums`: its table of functions, its views as predictors, and what only it has. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/families.h"
-#include "model/sums/regression.h"
-#include "model/sums/view_tables.h"
-#include "model/sums/views.h"
+#include "model/sums/views/regression.h"
+#include "model/sums/views/view_tables.h"
+#include "model/sums/views/views.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The parameters of `sums`: defaults, checks, bytes, descriptions. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/sums/sums.h"
 
 #include <inttypes.h>

@@ -17,10 +17,10 @@
 #ifndef EF_CLUSTER_H
 #define EF_CLUSTER_H
 
-#include "data/shards.h"
-#include "store/creation.h"
-#include "store/following.h"
-#include "store/steps.h"
+#include "data/set/shards.h"
+#include "store/file/creation.h"
+#include "store/models/models_following.h"
+#include "store/requests/steps.h"
 
 #define EF_PART_VERSION 4
 #define EF_PART_SET_VERSION "PRAGMA user_version = 4;"

@@ -3,8 +3,8 @@
  * the rows of all, and only if a model needs more do all ranks load theirs. The request, and rows
  * that come or change, are those of rank 0.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/rows_of_parts.h"
 
 #include <string.h>

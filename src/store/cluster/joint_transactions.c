@@ -7,8 +7,8 @@
  * the store is busy.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
 
 #include <inttypes.h>

@@ -7,9 +7,9 @@
  *     for each part: u64  length, and what it has to do (cluster.h); nothing for part 0
  *     32   digest of all before
  */
-#include "base/checked.h"
-#include "base/digest.h"
-#include "base/status.h"
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
 
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * removed by the next.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
-#include "store/new_file.h"
+#include "store/file/new_file.h"
 
 #include <errno.h>
 #include <sodium.h>

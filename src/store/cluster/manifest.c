@@ -13,10 +13,10 @@
  * from before the rows were spread anew.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
-#include "store/new_file.h"
+#include "store/file/new_file.h"
 
 #include <dirent.h>
 #include <errno.h>

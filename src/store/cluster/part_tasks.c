@@ -1,6 +1,6 @@
 /* What the parts of a store have to do for a request: as bytes, and done. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Rows as bytes, for other ranks and for the journal. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
  * missing. */
 #include "store/cluster/rows_of_parts.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

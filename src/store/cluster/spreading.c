@@ -9,10 +9,10 @@
  * are taken back in the end.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
-#include "store/new_file.h"
+#include "store/file/new_file.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Growing a tree, or a part of it, from its rows. */
 #include "model/forest/growth/growing.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 

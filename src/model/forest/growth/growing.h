@@ -12,7 +12,7 @@
 #ifndef EF_GROWING_H
 #define EF_GROWING_H
 
-#include "base/interrupt.h"
+#include "base/errors/interrupt.h"
 #include "model/forest/growth/tallies.h"
 #include "model/forest/trees/plan.h"
 

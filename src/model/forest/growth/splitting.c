@@ -1,9 +1,9 @@
 /* The best split of some rows. */
 #include "model/forest/growth/splitting.h"
 
-#include "base/checked.h"
-#include "base/tape.h"
-#include "base/wide.h"
+#include "base/memory/memory.h"
+#include "base/numbers/wide.h"
+#include "base/random/tape.h"
 
 #include <assert.h>
 

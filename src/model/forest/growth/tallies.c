@@ -1,7 +1,7 @@
 /* What is counted of a large node. */
 #include "model/forest/growth/tallies.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /* The random choices of a forest. */
 #include "model/forest/trees/chances.h"
 
-#include "base/grid.h"
-#include "base/tape.h"
+#include "base/numbers/grid.h"
+#include "base/random/tape.h"
 
 uint64_t ef_root_key(uint64_t seed, uint32_t tree) {
     return ef_tape(seed, EF_TAPE_ROOT, 0, tree, 0);

@@ -1,7 +1,7 @@
 /* A tree of a forest: nodes, and chains of rows. */
 #include "model/forest/trees/decision_tree.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 #include "model/forest/growth/tallies.h"
 
 #include <assert.h>

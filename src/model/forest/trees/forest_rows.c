@@ -1,7 +1,7 @@
 /* The rows of a forest, in slots. */
 #include "model/forest/trees/forest_rows.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 #ifndef EF_FOREST_ROWS_H
 #define EF_FOREST_ROWS_H
 
-#include "model/change.h"
 #include "model/forest/trees/chances.h"
+#include "model/request/change.h"
 
 #define EF_NO_SLOT UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* What is to be done to trees when a change is committed. */
 #include "model/forest/trees/plan.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 #include <string.h>

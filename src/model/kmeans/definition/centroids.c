@@ -8,9 +8,9 @@
  * Sizes: |S| < 2^63, k < 2^24, gamma <= 2^16 and W < 2^40 keep num below 2^104 and eps * den below
  * 2^79.
  */
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/definition/levels.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
  * The builder of levels, and ways to make their partitions: by a pass over all rows, or by labels
  * that seeding left. Those by what is kept, to look at few rows, are in kept.c.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/definition/levels.h"
 
 efface_status ef_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,

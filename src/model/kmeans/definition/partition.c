@@ -5,8 +5,8 @@
  * of one cluster and added to another's; in integers that is exact, so the sums never have to be
  * made anew. Workers collect differences of their own, which are added up at the end.
  */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/definition/levels.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The tree: its shape, its nodes' parameters, and what can be asked of it. */
 #include "model/kmeans/definition/tree.h"
 
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
-#include "base/wide.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/numbers/wide.h"
+#include "base/random/tape.h"
 
 uint32_t ef_tree_width(uint64_t n_rows, uint32_t height) {
     /* The smallest r with n^3 < 2^(10 r + 5); n is below 2^40. */

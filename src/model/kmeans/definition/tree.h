@@ -16,10 +16,10 @@
 #ifndef EF_TREE_H
 #define EF_TREE_H
 
-#include "base/encode.h"
-#include "model/change.h"
-#include "model/kmeans/definition/model.h"
+#include "base/bytes/encode.h"
 #include "model/kmeans/following/effort.h"
+#include "model/kmeans/kmeans.h"
+#include "model/request/change.h"
 
 #define EF_MOST_HEIGHT 8
 #define EF_MOST_LEAVES (UINT32_C(1) << 20)

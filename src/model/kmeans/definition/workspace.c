@@ -1,9 +1,9 @@
 /* The workspace of k-means: memory for each worker of its passes. */
 #include "model/kmeans/definition/workspace.h"
 
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
 
 static bool worker_init(ef_worker *worker, size_t d, size_t k) {
     const ef_array arrays[] = {{&worker->panel, d, EF_PANEL * sizeof *worker->panel},

@@ -5,8 +5,8 @@
 #ifndef EF_WORKSPACE_H
 #define EF_WORKSPACE_H
 
-#include "model/kmeans/definition/model.h"
-#include "model/passes.h"
+#include "model/exact/passes.h"
+#include "model/kmeans/kmeans.h"
 
 #define EF_NO_CLUSTER UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* A k-means model follows a change as every family does (family.h): revision.c does the work, and
  * what it was becomes a report. */
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/following/revision.h"
 
 #include <string.h>

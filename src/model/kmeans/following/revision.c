@@ -18,9 +18,9 @@
  */
 #include "model/kmeans/following/revision.h"
 
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/definition/tree.h"
 
 #include <assert.h>

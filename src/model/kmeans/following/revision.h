@@ -7,9 +7,9 @@
 #ifndef EF_REVISION_H
 #define EF_REVISION_H
 
-#include "model/change.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/following/effort.h"
+#include "model/request/change.h"
 
 typedef struct ef_revision {
     const ef_kmeans *model;

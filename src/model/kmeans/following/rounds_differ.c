@@ -12,9 +12,9 @@
  *
  * Cost O(c k d) for each changed row.
  */
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/following/revision.h"
 
 #include <string.h>

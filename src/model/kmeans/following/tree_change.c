@@ -15,11 +15,11 @@
  */
 #include "model/kmeans/definition/tree.h"
 
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/cpu.h"
-#include "base/status.h"
-#include "base/threads.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/workers/cpu.h"
+#include "base/workers/threads.h"
 #include "model/kmeans/following/revision.h"
 
 #include <string.h>

@@ -12,9 +12,9 @@
  * the threshold gamma n / k that moves for every cluster, the stopping rule) the numbers are simply
  * computed anew.
  */
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/following/revision.h"
 
 #include <string.h>

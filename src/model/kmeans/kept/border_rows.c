@@ -1,7 +1,7 @@
 /* Rows near borders, and those of them that moves of centers may have reached (border_rows.h). */
 #include "model/kmeans/kept/border_rows.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 #include <math.h>

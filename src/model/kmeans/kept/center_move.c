@@ -1,7 +1,7 @@
 /* Room for centers that move (center_move.h). */
 #include "model/kmeans/kept/center_move.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <string.h>
 

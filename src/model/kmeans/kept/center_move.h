@@ -5,7 +5,7 @@
 #ifndef EF_CENTER_MOVE_H
 #define EF_CENTER_MOVE_H
 
-#include "data/rows.h"
+#include "data/set/rows.h"
 #include "kernel/kernels.h"
 #include "model/kmeans/definition/workspace.h"
 

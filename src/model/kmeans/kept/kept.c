@@ -8,7 +8,7 @@
  */
 #include "model/kmeans/kept/kept.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/definition/levels.h"
 
 #include <math.h>

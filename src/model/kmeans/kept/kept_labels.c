@@ -1,7 +1,7 @@
 /* Kept labels, with a byte for each row's margin (kept_labels.h). */
 #include "model/kmeans/kept/kept_labels.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 #include <string.h>

@@ -18,8 +18,8 @@
 #ifndef EF_KEPT_LABELS_H
 #define EF_KEPT_LABELS_H
 
-#include "model/change.h"
 #include "model/kmeans/kept/center_move.h"
+#include "model/request/change.h"
 
 /* Codes have six bits; the others are marks of sample and jury (pilot.h). */
 #define EF_MARGIN_CODES 64

@@ -2,7 +2,7 @@
  * (level_margins.h). */
 #include "model/kmeans/kept/level_margins.h"
 
-#include "base/checked.h"
+#include "base/memory/memory.h"
 
 #include <assert.h>
 #include <string.h>

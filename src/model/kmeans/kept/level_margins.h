@@ -26,8 +26,8 @@
 #ifndef EF_LEVEL_MARGINS_H
 #define EF_LEVEL_MARGINS_H
 
-#include "model/change.h"
 #include "model/kmeans/kept/border_rows.h"
+#include "model/request/change.h"
 
 #define EF_AT_BORDER 0             /* for a tier; tiers are 1 and up */
 #define EF_TIER_NEW (EF_TIERS - 1) /* rows to be looked at in any case */

@@ -2,8 +2,8 @@
  * no sums, no counts, no seeds, no winners of the seeding, no row and no id. */
 #include "model/kmeans/prediction/kmeans_predictor.h"
 
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef EF_KMEANS_PREDICTOR_H
 #define EF_KMEANS_PREDICTOR_H
 
-#include "model/kmeans/definition/model.h"
+#include "model/kmeans/kmeans.h"
 
 typedef struct ef_kmeans_predictor {
     ef_domain domain;

@@ -16,15 +16,15 @@
  * silhouettes too, so that the result depends neither on the order of the rows in the set nor on
  * the number of threads. Cost O(m^2 d) for a sample of m rows, memory 4 m d bytes.
  */
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
-#include "base/threads.h"
-#include "data/rows.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
+#include "base/workers/threads.h"
+#include "data/set/rows.h"
 #include "kernel/kernels.h"
 #include "model/families.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
-#include "model/missing_values.h"
+#include "model/request/missing_values.h"
 
 #include <math.h>
 

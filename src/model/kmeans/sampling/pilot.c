@@ -1,10 +1,10 @@
 /* The pilot of the method pyramid: ranks and marks (pilot.h). */
 #include "model/kmeans/sampling/pilot.h"
 
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 
 bool ef_pilot_init(ef_pilot *pilot, size_t k, size_t d) {
     const ef_array arrays[] = {{&pilot->winners, k, sizeof *pilot->winners},

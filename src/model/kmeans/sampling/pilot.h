@@ -14,10 +14,10 @@
 #ifndef EF_PILOT_H
 #define EF_PILOT_H
 
-#include "base/wide.h"
-#include "data/rows.h"
+#include "base/numbers/wide.h"
+#include "data/set/rows.h"
 #include "kernel/kernels.h"
-#include "model/races.h"
+#include "model/exact/races.h"
 
 #define EF_NEEDS 65        /* they are 0 to 64 */
 #define EF_JURY_SHIFT 1    /* the jury's shift less the sample's */

@@ -5,9 +5,9 @@
  * the nearest seed tell it too, but for rows next to a power of two, or so near to their seed that
  * the rounding of scores hides the distance; integers decide these.
  */
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/definition/levels.h"
 
 #include <string.h>

@@ -10,10 +10,10 @@
  *
  * In a group every rank gets the rows of the jury, and the ranks share the starts.
  */
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/definition/levels.h"
 
 #include <string.h>

@@ -9,10 +9,10 @@
  */
 #include "model/kmeans/seeding/greedy.h"
 
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 
 #include <string.h>
 

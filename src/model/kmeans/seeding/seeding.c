@@ -16,10 +16,10 @@
  * logarithm. Cost O(n) a round, O(n d) for the first distance of each row, and never more than O(n
  * d) a round.
  */
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
-#include "base/tape.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/seeding/greedy.h"
 

@@ -10,9 +10,9 @@
  * the distances to all candidates. After the last, each row's nearest seed is known, which is its
  * cluster at level 0.
  */
-#include "base/arrays.h"
-#include "base/checked.h"
-#include "base/status.h"
+#include "base/errors/status.h"
+#include "base/memory/arrays.h"
+#include "base/memory/memory.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/seeding/greedy.h"
 

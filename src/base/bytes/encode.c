@@ -1,0 +1,129 @@
+/* Writing and reading canonical bytes. */
+#include "base/bytes/encode.h"
+
+#include "base/memory/memory.h"
+
+#include <string.h>
+
+void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes) {
+    if (writer->failed || n_bytes == 0)
+        return;
+    size_t wanted;
+    if (!ef_add_size(writer->n_bytes, n_bytes, &wanted)) {
+        writer->failed = true;
+        return;
+    }
+    if (wanted > writer->capacity) {
+        size_t capacity = writer->capacity + writer->capacity / 2;
+        capacity = capacity > wanted ? capacity : wanted + 64;
+        unsigned char *const larger = ef_realloc(writer->bytes, capacity, 1);
+        if (larger == NULL) {
+            writer->failed = true;
+            return;
+        }
+        writer->bytes = larger;
+        writer->capacity = capacity;
+    }
+    memcpy(writer->bytes + writer->n_bytes, bytes, n_bytes);
+    writer->n_bytes = wanted;
+}
+
+static void write_little_endian(ef_writer *writer, ef_u128 value, size_t n_bytes) {
+    unsigned char bytes[16];
+    for (size_t i = 0; i < n_bytes; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    ef_write_bytes(writer, bytes, n_bytes);
+}
+
+void ef_write_u32(ef_writer *writer, uint32_t value) {
+    write_little_endian(writer, value, 4);
+}
+
+void ef_write_u64(ef_writer *writer, uint64_t value) {
+    write_little_endian(writer, value, 8);
+}
+
+void ef_write_i128(ef_writer *writer, ef_i128 value) {
+    write_little_endian(writer, (ef_u128)value, 16);
+}
+
+void ef_write_f32(ef_writer *writer, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ef_write_u32(writer, bits);
+}
+
+void ef_write_f64(ef_writer *writer, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ef_write_u64(writer, bits);
+}
+
+void ef_write_cut(ef_writer *writer) {
+    ef_cuts *const cuts = writer->cuts;
+    if (writer->failed || cuts == NULL || writer->n_bytes == 0)
+        return;
+    if (cuts->n == cuts->capacity) {
+        const size_t capacity = 2 * cuts->capacity + 16;
+        size_t *const larger = ef_realloc(cuts->at, capacity, sizeof *larger);
+        if (larger == NULL) {
+            writer->failed = true;
+            return;
+        }
+        cuts->at = larger;
+        cuts->capacity = capacity;
+    }
+    cuts->at[cuts->n++] = writer->n_bytes;
+}
+
+bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size) {
+    size_t n_bytes;
+    if (!ef_mul_size(count, size, &n_bytes) || n_bytes > reader->n_bytes)
+        reader->failed = true;
+    return !reader->failed;
+}
+
+void ef_read_bytes(ef_decoder *reader, void *bytes, size_t n_bytes) {
+    if (!ef_decoder_has(reader, n_bytes, 1)) {
+        memset(bytes, 0, n_bytes);
+        return;
+    }
+    memcpy(bytes, reader->bytes, n_bytes);
+    reader->bytes += n_bytes;
+    reader->n_bytes -= n_bytes;
+}
+
+static ef_u128 read_little_endian(ef_decoder *reader, size_t n_bytes) {
+    unsigned char bytes[16];
+    ef_u128 value = 0;
+    ef_read_bytes(reader, bytes, n_bytes);
+    for (size_t i = n_bytes; i > 0; i--)
+        value = value << 8 | bytes[i - 1];
+    return value;
+}
+
+uint32_t ef_read_u32(ef_decoder *reader) {
+    return (uint32_t)read_little_endian(reader, 4);
+}
+
+uint64_t ef_read_u64(ef_decoder *reader) {
+    return (uint64_t)read_little_endian(reader, 8);
+}
+
+ef_i128 ef_read_i128(ef_decoder *reader) {
+    return (ef_i128)read_little_endian(reader, 16);
+}
+
+float ef_read_f32(ef_decoder *reader) {
+    const uint32_t bits = ef_read_u32(reader);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double ef_read_f64(ef_decoder *reader) {
+    const uint64_t bits = ef_read_u64(reader);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}

@@ -1,0 +1,231 @@
+/* Transactions: their beginning, their end, and failures of the disk. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/errors/status.h"
+#include "store/cluster/cluster.h"
+#include "store/models/residents.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Locks belong to a process. In a forked child, SQLite would think that it has the locks of its
+ * parent, and might roll back what the parent is writing. */
+efface_status ef_store_check_process(const efface_store *store, efface_error *error) {
+    return store->process == (int64_t)getpid()
+               ? EFFACE_OK
+               : ef_fail(
+                     error, EFFACE_E_ARGUMENT,
+                     "the store was opened by the parent process, before a fork; open it again");
+}
+
+efface_status ef_store_may_write(const efface_store *store, efface_error *error) {
+    if (store == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
+    return store->writes ? ef_store_check_process(store, error)
+                         : ef_fail(error, EFFACE_E_ARGUMENT,
+                                   "the store was opened for reading only; open it for writing");
+}
+
+efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
+                                efface_error *error) {
+    if (store->progress == NULL)
+        return EFFACE_OK;
+    const double part = of != 0 ? (double)done / (double)of : -1.0;
+    return store->progress(store->progress_context, part) == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
+}
+
+static void tell(void *context, double part) {
+    ef_telling *const t = context;
+    if (t->store->progress(t->store->progress_context, part) != 0)
+        t->interrupted = true;
+}
+
+static int is_interrupted(void *context) {
+    return ((ef_telling *)context)->interrupted;
+}
+
+void ef_store_tell(const efface_store *store, efface_params *params, ef_telling *telling) {
+    *telling = (ef_telling){store, false};
+    if (store->progress == NULL)
+        return;
+    params->progress = tell;
+    params->interrupted = is_interrupted;
+    params->interrupt_context = telling;
+}
+
+/* Some errors have taken the transaction back already. */
+static void take_back(efface_store *store) {
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
+    efface_status status = ef_store_check_process(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_connect(store, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
+    store->in_write = status == EFFACE_OK && writes;
+    return status;
+}
+
+/* Takes the transaction back and, if it wrote, lets the connection go: rows that it touched may be
+ * in memory that SQLite keeps. */
+static void leave(efface_store *store) {
+    take_back(store);
+    store->head_changed = false;
+    if (store->in_write && store->path != NULL)
+        ef_store_disconnect(store);
+    store->in_write = false;
+}
+
+static sqlite3_file *file_of(efface_store *store) {
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+                   file != NULL && file->pMethods != NULL /* a database in memory has none */
+               ? file
+               : NULL;
+}
+
+/* The file's own count of its changes. */
+static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
+    sqlite3_file *const file = file_of(store);
+    return file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+}
+
+efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
+                                         efface_error *error) {
+    if (store == NULL || count == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and count must not be NULL");
+    efface_status status = ef_store_check_process(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_connect(store, error);
+    if (status != EFFACE_OK)
+        return status;
+    unsigned char counter[4] = {0};
+    int moved = 0;
+    if (store->path != NULL) {
+        /* Opening and closing the path to look at it would end the locks of this process. */
+        (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved != 0)
+            return ef_fail(error, EFFACE_E_CORRUPT,
+                           "the file of the store is no longer there, or another one has replaced "
+                           "it since it was opened; open it again");
+        if (!read_change_counter(store, counter))
+            return ef_fail(error, EFFACE_E_IO, "the store cannot be read");
+    }
+    *count = (uint64_t)counter[0] << 24 | (uint64_t)counter[1] << 16 | (uint64_t)counter[2] << 8 |
+             counter[3];
+    return EFFACE_OK;
+}
+
+/* Whether the count has changed for a process that opens the file now. */
+static bool has_changed(efface_store *store, const unsigned char before[4]) {
+    unsigned char after[4];
+    const bool changed = ef_sql_run(store, "BEGIN; SELECT 1 FROM facts", NULL) == EFFACE_OK &&
+                         read_change_counter(store, after) && memcmp(before, after, 4) != 0;
+    take_back(store);
+    return changed;
+}
+
+efface_status ef_file_begin(efface_store *store, bool writes, efface_error *error) {
+    efface_status status = ef_store_begin_bare(store, writes, error);
+    if (status != EFFACE_OK)
+        return status;
+    const ef_head before = store->head;
+    /* Another process may have added what is not ours since the store was opened. */
+    if (writes)
+        status = ef_schema_check(store, error);
+    if (status == EFFACE_OK)
+        status = ef_head_read(store, error);
+    if (status == EFFACE_OK &&
+        memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
+        status = ef_fail(error, EFFACE_E_CORRUPT,
+                         "another store has replaced the file since it was opened; open it again");
+    if (status == EFFACE_OK)
+        ef_residents_check(store);
+    else
+        leave(store);
+    return status;
+}
+
+/* Other readers delay a commit; other writers do not. */
+static efface_status fail_commit(efface_store *store, efface_error *error) {
+    if (sqlite3_errcode(store->db) != SQLITE_BUSY)
+        return ef_sql_fail(store, error);
+    return ef_fail(error, EFFACE_E_BUSY,
+                   "the store is busy: another process is reading it; efface waited %g seconds; "
+                   "nothing was changed; try again, or wait longer",
+                   store->wait_seconds);
+}
+
+/* A transaction is done when the journal is empty. If that could not be synced the commit is an
+ * error, and yet the file has changed. A second commit that writes the same again makes it
+ * certain. */
+static efface_status commit(efface_store *store, efface_error *error) {
+    unsigned char before[4];
+    const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
+                        read_change_counter(store, before);
+    efface_status status = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK
+                               ? EFFACE_OK
+                               : fail_commit(store, error);
+    /* Pages in memory have slack that the pages in the file do not have (page_slack.c), and would
+     * take it into the journal of the next transaction. */
+    (void)sqlite3_db_release_memory(store->db);
+    if (status == EFFACE_OK)
+        return EFFACE_OK;
+    take_back(store);
+    if (!counts || !has_changed(store, before))
+        return status;
+    status = ef_sql_run(store,
+                        store->head.n_parts != 0 ? "BEGIN IMMEDIATE;" EF_PART_SET_VERSION "COMMIT"
+                                                 : "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT",
+                        NULL);
+    take_back(store);
+    store->in_doubt = status != EFFACE_OK;
+    return status == EFFACE_OK
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_IO,
+                         "the request was done, but the disk reported an error: a power loss could "
+                         "undo the request; check the disk, then the store");
+}
+
+efface_status ef_file_prepare(efface_store *store, efface_error *error) {
+    return store->head_changed ? ef_head_write(store, error) : EFFACE_OK;
+}
+
+efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error) {
+    store->in_doubt = false;
+    if (status == EFFACE_OK)
+        status = ef_file_prepare(store, error);
+    if (status == EFFACE_OK)
+        status = commit(store, error);
+    leave(store);
+    return status;
+}
+
+/* ---------------------------------------------------------------- of one file, or of all parts */
+
+efface_status ef_store_check_whole(const efface_store *store, efface_error *error) {
+    return store->cluster != NULL || store->head.n_parts == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "this file is part %" PRIu32 " of %" PRIu32
+                         " of a store, and cannot be used without the others; use efface-mpi on "
+                         "its folder",
+                         store->head.part, store->head.n_parts);
+}
+
+efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
+    if (store->cluster != NULL)
+        return ef_cluster_begin(store, writes, error);
+    const efface_status status = writes ? ef_store_check_whole(store, error) : EFFACE_OK;
+    return status == EFFACE_OK ? ef_file_begin(store, writes, error) : status;
+}
+
+efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+    return store->cluster != NULL ? ef_cluster_end(store, status, error)
+                                  : ef_file_end(store, status, error);
+}

@@ -1,0 +1,42 @@
+/* How the models of a store follow a request (following.c). */
+#ifndef EF_MODELS_FOLLOWING_H
+#define EF_MODELS_FOLLOWING_H
+
+#include "store/store.h"
+
+/* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
+ * of rows that get other values. The store has not changed yet. In a store in parts, rank 0 has all
+ * rows that leave, and all ranks have all others and the ids. */
+typedef struct ef_store_change {
+    const efface_data *leave; /* or NULL */
+    const efface_data *come;  /* or NULL */
+    const uint64_t *ids;      /* of the rows, in the order of positions */
+    size_t n_rows;
+    bool only_look;
+    const efface_data *here; /* of the rows that come to a store in parts, those that come to this
+                                part, under their own ids; NULL: it is one file */
+} ef_store_change;
+
+/* Lets all models follow and writes them, unless the request only looks. Fills report->models. */
+efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+                               efface_store_report *report, efface_error *error);
+
+/* Whether a model takes the rows of a change: it may take no missing values. */
+efface_status ef_record_takes(const efface_store *store, const ef_record *record,
+                              const ef_store_change *change, efface_error *error);
+
+/* Lets models over the same columns, those of `record`, follow together; `data` is their set, and
+ * changes with them. All follow or none. */
+efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,
+                               efface_data *data, const ef_store_change *change,
+                               efface_report *reports, efface_error *error);
+
+bool ef_same_columns(const ef_record *a, const ef_record *b);
+
+/* Has the report of a model say that it was fitted again because its method was redefined. */
+void ef_report_outdated(efface_report *report);
+
+/* Seconds on a clock that only goes forward. */
+double ef_store_now(void);
+
+#endif

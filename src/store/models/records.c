@@ -1,0 +1,457 @@
+/*
+ * The records of models: family, parameters, columns, counts and state, as they stand in the file.
+ *
+ * A record has a seal over everything but the state, whose digest is among what the seal covers;
+ * the head has the number of models and the sum of their seals. The state stands in a table of its
+ * own (state_parts.c), under the number of the model.
+ */
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/cluster/cluster.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- names */
+
+static bool is_name(const char *name) {
+    const char *const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const size_t n = name != NULL ? strlen(name) : 0;
+    return n != 0 && n < EFFACE_MODEL_NAME_BYTES && strspn(name, allowed) == n;
+}
+
+efface_status ef_model_name_check(const char *name, efface_error *error) {
+    return is_name(name)
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the name of a model must be 1 to %d letters, digits, '-', '_' or '.'",
+                         EFFACE_MODEL_NAME_BYTES - 1);
+}
+
+void ef_model_name_copy(char to[EFFACE_MODEL_NAME_BYTES], const char *name) {
+    memset(to, 0, EFFACE_MODEL_NAME_BYTES);
+    memcpy(to, name, strlen(name));
+}
+
+efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
+                             uint32_t *n_names, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    /* The head is verified: it says how many there are. */
+    const size_t room = (size_t)store->head.n_models;
+    char(*const list)[EFFACE_MODEL_NAME_BYTES] = ef_alloc(room, sizeof *list);
+    size_t n = 0;
+    bool row = true;
+    efface_status status =
+        list != NULL
+            ? ef_sql_prepare(store, "SELECT name FROM models ORDER BY name", &statement, error)
+            : ef_fail_memory(error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const char *name = NULL;
+        status = ef_sql_text(store, statement, 0, &name, error);
+        if (status != EFFACE_OK)
+            break;
+        if (!ef_sql_has(statement, "t") || !is_name(name) || n == room)
+            status = ef_store_corrupt(error, "the names of its models are invalid");
+        else
+            ef_model_name_copy(list[n++], name);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && n != room)
+        status = ef_store_corrupt(error, "a model is missing");
+    if (status != EFFACE_OK) {
+        ef_free(list);
+        return status;
+    }
+    *names = list;
+    *n_names = (uint32_t)n;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- seals */
+
+ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
+                      size_t n_fields) {
+    unsigned char seals[EF_FIELDS * 16];
+    for (size_t i = 0; i < n_fields; i++) {
+        const ef_u128 seal = ef_seal_named(head, name, fields[i].bytes, fields[i].n_bytes);
+        for (int j = 0; j < 16; j++)
+            seals[16 * i + (size_t)j] = (unsigned char)(seal >> (8 * j));
+    }
+    return ef_seal_named(head, name, seals, 16 * n_fields);
+}
+
+/* The fields of a row that a statement is at, from a column on. */
+static void read_fields(sqlite3_stmt *statement, int first, ef_decoder fields[EF_FIELDS]) {
+    for (int i = 0; i < EF_FIELDS; i++)
+        fields[i] = ef_sql_bytes(statement, first + i);
+}
+
+efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
+                               efface_error *error) {
+    return n_models == store->head.n_models && sum == store->head.models_sum
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "its models do not match their checksum");
+}
+
+/* ---------------------------------------------------------------- records */
+
+void ef_record_free(ef_record *record) {
+    ef_free(record->params);
+    ef_free(record->columns);
+    ef_free(record->counts);
+    ef_state_free(&record->state);
+    *record = (ef_record){.n_columns = 0};
+}
+
+static efface_status copy_bytes(ef_decoder reader, unsigned char **bytes, size_t *n_bytes,
+                                efface_error *error) {
+    *bytes = ef_alloc(reader.n_bytes, 1);
+    if (*bytes == NULL)
+        return ef_fail_memory(error);
+    *n_bytes = reader.n_bytes;
+    ef_read_bytes(&reader, *bytes, reader.n_bytes);
+    return EFFACE_OK;
+}
+
+static efface_status read_columns(const efface_store *store, ef_decoder reader, ef_record *record,
+                                  efface_error *error) {
+    record->n_columns = store->head.n_columns;
+    if (reader.n_bytes == 0)
+        return EFFACE_OK;
+    record->n_columns = (uint32_t)(reader.n_bytes / 4);
+    if (reader.n_bytes % 4 != 0 || record->n_columns > store->head.n_columns)
+        return ef_store_corrupt(error, "the columns of a model are invalid");
+    record->columns = ef_alloc(record->n_columns, sizeof *record->columns);
+    if (record->columns == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < record->n_columns; j++) {
+        record->columns[j] = ef_read_u32(&reader);
+        if (record->columns[j] >= store->head.n_columns)
+            return ef_store_corrupt(error, "the columns of a model are invalid");
+    }
+    return EFFACE_OK;
+}
+
+/* A seal of ours is over it, so a family that is not known is not damage. */
+static efface_status read_family(ef_decoder family, ef_record *record, efface_error *error) {
+    char name[32] = "";
+    if (family.n_bytes < sizeof name)
+        ef_read_bytes(&family, name, family.n_bytes);
+    record->family = ef_family_named(name);
+    return record->family != NULL
+               ? EFFACE_OK
+               : ef_fail(
+                     error, EFFACE_E_FORMAT,
+                     "the model %s is of the family %s, which this program does not know; use a "
+                     "newer program",
+                     record->name, name);
+}
+
+/* A state that a store wrote and a model refuses is damage of the store; parameters too. */
+static efface_status as_damage(efface_status status, efface_error *error) {
+    if (status != EFFACE_E_FORMAT)
+        return status;
+    if (error == NULL)
+        return EFFACE_E_CORRUPT;
+    const efface_error cause = *error;
+    return ef_store_corrupt(error, cause.message);
+}
+
+static efface_status read_params(ef_decoder *params, ef_record *record, efface_error *error) {
+    const efface_status status =
+        record->family->read_params(params, record->n_columns, &record->params, error);
+    if (status != EFFACE_OK)
+        return as_damage(status, error);
+    return record->family->check_params(record->params, NULL) == EFFACE_OK
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the parameters of a model are invalid");
+}
+
+static efface_status read_state(efface_store *store, ef_decoder first,
+                                const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
+                                efface_error *error) {
+    unsigned char found[EFFACE_DIGEST_BYTES];
+    const efface_status status =
+        ef_state_read(store, record->number, first, parts, &record->state, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(record->state.bytes, record->state.n_bytes, found);
+    return memcmp(found, record->digest, sizeof found) == 0
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the state of a model does not match its digest");
+}
+
+/* Fills a record from a statement that is at it, and verifies it. */
+static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
+                                 ef_record *record, efface_error *error) {
+    ef_decoder fields[EF_FIELDS];
+    if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
+        return ef_store_corrupt(error, "a model has values of the wrong kind");
+    read_fields(statement, 0, fields);
+    const ef_u128 seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    if (!ef_sql_read_sum(statement, EF_FIELDS, &record->seal) || record->seal != seal ||
+        fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest ||
+        fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
+        return ef_store_corrupt(error, "a model does not match its seal");
+    ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
+    record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
+    efface_status status = read_family(fields[EF_FIELD_FAMILY], record, error);
+    if (status == EFFACE_OK)
+        status = read_columns(store, fields[EF_FIELD_COLUMNS], record, error);
+    if (status == EFFACE_OK)
+        status = read_params(&fields[EF_FIELD_PARAMS], record, error);
+    if (status == EFFACE_OK)
+        status = copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error);
+    if (status == EFFACE_OK && with_state)
+        status = read_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
+                            fields[EF_FIELD_PARTS].bytes, record, error);
+    return status;
+}
+
+/* "There is no such model" is verified too: the models that there are must be those of the head. */
+static efface_status fail_absent(efface_store *store, const char *name, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    uint64_t n_models = 0;
+    ef_u128 sum = 0;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT name, " EF_SEALED_COLUMNS " FROM models", &statement, error);
+    while (status == EFFACE_OK) {
+        const char *found = NULL;
+        ef_decoder fields[EF_FIELDS];
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        status = ef_sql_text(store, statement, 0, &found, error);
+        if (found != NULL && strcmp(found, name) == 0)
+            status = ef_store_corrupt(error, "the index of its models is invalid");
+        n_models++;
+        read_fields(statement, 1, fields);
+        if (found != NULL)
+            sum += ef_seal_model(&store->head, found, fields, EF_FIELDS);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_models_verify(store, n_models, sum, error);
+    return status == EFFACE_OK
+               ? ef_fail(error, EFFACE_E_NOT_FOUND, "there is no model with the name %s", name)
+               : status;
+}
+
+efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
+                             ef_record *record, efface_error *error) {
+    *record = (ef_record){.n_columns = 0};
+    efface_status status = ef_model_name_check(name, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_model_name_copy(record->name, name);
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    status = ef_sql_prepare(
+        store,
+        with_state ? "SELECT " EF_SEALED_COLUMNS ", seal, number, state FROM models WHERE name = ?"
+                   : "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
+        &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_text(statement, 1, name);
+        status = ef_sql_step(store, statement, &row, error);
+    }
+    if (status == EFFACE_OK && row)
+        status = read_record(store, statement, with_state, record, error);
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && !row)
+        status = fail_absent(store, name, error);
+    if (status != EFFACE_OK)
+        ef_record_free(record);
+    return status;
+}
+
+efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
+                            ef_record *record, efface_error *error) {
+    const uint32_t d = store->head.n_columns, n = asked->n_columns;
+    *record = (ef_record){.n_columns = asked->columns != NULL ? n : d};
+    const efface_status status = ef_model_name_check(asked->name, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (asked->params == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "params must not be NULL");
+    ef_model_name_copy(record->name, asked->name);
+    if (asked->columns == NULL)
+        return EFFACE_OK;
+    if (n == 0 || n > d)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a model must have 1 to %u columns", (unsigned)d);
+    for (uint32_t j = 0; j < n; j++)
+        if (asked->columns[j] >= d)
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "there is no column %u; the store has %u columns",
+                           (unsigned)asked->columns[j] + 1, (unsigned)d);
+    record->columns = ef_alloc(n, sizeof *record->columns);
+    if (record->columns == NULL)
+        return ef_fail_memory(error);
+    memcpy(record->columns, asked->columns, n * sizeof *asked->columns);
+    return EFFACE_OK;
+}
+
+efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
+                                  ef_decoder first, bool is_new, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    unsigned char bytes[16];
+    efface_status status = ef_sql_prepare(
+        store,
+        is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, state, number, name)"
+                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
+               : "UPDATE models SET params = ?, columns = ?, counts = ?, digest = ?,"
+                 " family = CAST(? AS TEXT), parts = ?, seal = ?, state = ? WHERE number = ? AND "
+                 "name = ?",
+        &statement, error);
+    if (status == EFFACE_OK) {
+        for (int i = 0; i < EF_FIELDS; i++)
+            ef_sql_bind_bytes(statement, 1 + i, fields[i].bytes, fields[i].n_bytes);
+        ef_sql_bind_sum(statement, 1 + EF_FIELDS, seal, bytes);
+        ef_sql_bind_bytes(statement, 2 + EF_FIELDS, first.bytes, first.n_bytes);
+        (void)sqlite3_bind_int64(statement, 3 + EF_FIELDS, number);
+        ef_sql_bind_text(statement, 4 + EF_FIELDS, name);
+        status = ef_sql_do(store, statement, error);
+        if (status == EFFACE_E_DUPLICATE)
+            status = ef_fail(error, status,
+                             "a model with the name %s exists already; choose another name", name);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static ef_decoder reader_of(const ef_writer *w) {
+    return (ef_decoder){.bytes = w->bytes != NULL ? w->bytes : (const unsigned char *)"",
+                        .n_bytes = w->n_bytes};
+}
+
+/* The canonical bytes of a model, divided. */
+static efface_status encode_state(const efface_model *model, ef_state *state, efface_error *error) {
+    ef_cuts cuts = {0};
+    ef_writer w = {.cuts = &cuts};
+    model->family->write(&w, model->state);
+    const efface_status status =
+        w.failed ? ef_fail_memory(error) : ef_state_divide(w.bytes, w.n_bytes, &cuts, state, error);
+    if (status != EFFACE_OK)
+        ef_free(w.bytes);
+    ef_free(cuts.at);
+    return status;
+}
+
+/* Writes what was made of a model, and has the record and the head say it. */
+static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
+                                const ef_writer *columns, const ef_state *state, bool is_new,
+                                efface_error *error) {
+    unsigned char parts[EF_PARTS_BYTES];
+    efface_status status = is_new ? ef_state_number(store, &record->number, error) : EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(state->bytes, state->n_bytes, record->digest);
+    const ef_decoder fields[EF_FIELDS] = {
+        [EF_FIELD_PARAMS] = reader_of(params),
+        [EF_FIELD_COLUMNS] = reader_of(columns),
+        [EF_FIELD_COUNTS] = {.bytes = record->counts, .n_bytes = record->n_counts},
+        [EF_FIELD_DIGEST] = {.bytes = record->digest, .n_bytes = sizeof record->digest},
+        [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)record->family->name,
+                             .n_bytes = strlen(record->family->name)},
+        [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
+    };
+    const ef_u128 before = is_new ? 0 : record->seal;
+    record->seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    store->head.models_sum += record->seal - before;
+    store->head.n_models += is_new;
+    store->head_changed = true;
+    status = ef_record_write_row(store, record->number, record->name, fields, record->seal,
+                                 ef_state_first(state), is_new, error);
+    return status == EFFACE_OK ? ef_state_write(store, record->number, &record->state, state, error)
+                               : status;
+}
+
+efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
+                              const ef_counts *counted, bool is_new, efface_error *error) {
+    ef_writer counts = {0}, params = {0}, columns = {0};
+    ef_state state = {0};
+    if (!ef_store_leads(store)) /* another part has the models */
+        return EFFACE_OK;
+    record->family = model->family;
+    ef_counts_write(&counts, counted);
+    model->family->write_params(&params, model->family->params(model->state), record->n_columns);
+    for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)
+        ef_write_u32(&columns, record->columns[j]);
+    efface_status status = counts.failed || params.failed || columns.failed
+                               ? ef_fail_memory(error)
+                               : encode_state(model, &state, error);
+    if (status == EFFACE_OK) {
+        ef_free(record->counts);
+        record->counts = counts.bytes;
+        record->n_counts = counts.n_bytes;
+        counts.bytes = NULL;
+        status = write_made(store, record, &params, &columns, &state, is_new, error);
+        ef_state_free(&record->state);
+        record->state = state;
+    }
+    ef_free(counts.bytes);
+    ef_free(params.bytes);
+    ef_free(columns.bytes);
+    return status;
+}
+
+efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_counts *counts,
+                             efface_error *error) {
+    ef_decoder state = {.bytes = record->state.bytes, .n_bytes = record->state.n_bytes};
+    ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
+    const efface_status status =
+        ef_model_read(&state, record->params, record->n_columns, model, error);
+    if (status != EFFACE_OK)
+        return as_damage(status, error);
+    const ef_totals totals = (*model)->family->totals((*model)->state);
+    const bool was_read = ef_counts_read(&reader, record->n_columns, counts);
+    if (was_read && reader.n_bytes == 0 && counts->n_rows == totals.n_rows &&
+        counts->total_weight == totals.total_weight)
+        return EFFACE_OK;
+    efface_model_free(*model);
+    *model = NULL;
+    if (was_read)
+        ef_counts_free(counts);
+    return was_read || reader.failed
+               ? ef_store_corrupt(error, "the counts that a model keeps of its rows are invalid")
+               : ef_fail_memory(error);
+}
+
+efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error) {
+    return as_damage(ef_model_attach(model, data, error), error);
+}
+
+bool ef_record_is_outdated(const ef_record *record) {
+    return record->family->is_outdated(record->state.bytes, record->state.n_bytes);
+}
+
+efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
+                            efface_error *error) {
+    if (ef_record_is_outdated(record))
+        return ef_model_fit(data, record->params, model, error);
+    return as_damage(efface_model_decode(record->state.bytes, record->state.n_bytes, record->params,
+                                         data, model, error),
+                     error);
+}
+
+efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        ef_sql_prepare(store, "DELETE FROM models WHERE name = ?", &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_text(statement, 1, record->name);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_state_drop(store, record->number, error);
+    store->head.n_models--;
+    store->head.models_sum -= record->seal;
+    store->head_changed = true;
+    return status;
+}

@@ -1,0 +1,357 @@
+/* The models of a store, as users ask for them. */
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "base/random/tape.h"
+#include "store/cluster/cluster.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- what there is */
+
+static efface_stored_model info_of(const ef_record *record) {
+    efface_stored_model info = {.family = record->family->number, .n_columns = record->n_columns};
+    memcpy(info.name, record->name, sizeof info.name);
+    memcpy(info.digest, record->digest, sizeof info.digest);
+    return info;
+}
+
+static efface_status list_models(efface_store *store, efface_stored_model **models,
+                                 size_t *n_models, efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    ef_u128 sum = 0;
+    efface_status status = ef_models_list(store, &names, &n, error);
+    if (status != EFFACE_OK)
+        return status;
+    efface_stored_model *const list = ef_alloc(n, sizeof *list);
+    if (list == NULL)
+        status = ef_fail_memory(error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
+        ef_record record;
+        status = ef_record_read(store, names[i], false, &record, error);
+        if (status != EFFACE_OK)
+            break;
+        list[i] = info_of(&record);
+        sum += record.seal;
+        ef_record_free(&record);
+    }
+    if (status == EFFACE_OK)
+        status = ef_models_verify(store, n, sum, error);
+    ef_free(names);
+    if (status != EFFACE_OK) {
+        ef_free(list);
+        return status;
+    }
+    *models = list;
+    *n_models = n;
+    return EFFACE_OK;
+}
+
+/* In a store in parts rank 0 has the list, and tells the others. */
+static efface_status share_list(efface_store *store, efface_stored_model **models, size_t *n_models,
+                                efface_error *error) {
+    efface_stored_model *list = NULL;
+    size_t n = 0;
+    efface_status status = ef_store_leads(store) ? list_models(store, &list, &n, error) : EFFACE_OK;
+    if (status == EFFACE_OK && store->cluster != NULL) {
+        unsigned char *bytes = (unsigned char *)list;
+        size_t n_bytes = n * sizeof *list;
+        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
+        if (status == EFFACE_OK) {
+            list = (efface_stored_model *)(void *)bytes;
+            n = n_bytes / sizeof *list;
+        }
+    }
+    if (status != EFFACE_OK) {
+        ef_free(list);
+        return status;
+    }
+    *models = list;
+    *n_models = n;
+    return EFFACE_OK;
+}
+
+efface_status efface_store_describe(efface_store *store, const char *name,
+                                    void (*each)(void *context, const efface_fact *fact),
+                                    void *context, efface_error *error) {
+    if (store == NULL || name == NULL || each == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and each must not be NULL");
+    ef_record record = {.n_columns = 0};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_shared_record(store, name, false, &record, error), error);
+    if (status == EFFACE_OK)
+        record.family->describe_params(record.params, (ef_listener){each, context});
+    ef_record_free(&record);
+    return status;
+}
+
+efface_status efface_store_models(efface_store *store, efface_stored_model **models,
+                                  size_t *n_models, efface_error *error) {
+    if (store == NULL || models == NULL || n_models == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, models and n_models must not be NULL");
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, share_list(store, models, n_models, error), error);
+    return status;
+}
+
+void efface_models_free(efface_stored_model *models) {
+    ef_free(models);
+}
+
+/* A record, without its state, in a transaction of its own. */
+static efface_status read_alone(efface_store *store, const char *name, ef_record *record,
+                                efface_error *error) {
+    const efface_status status = ef_store_begin(store, false, error);
+    return status == EFFACE_OK
+               ? ef_store_end(store, ef_shared_record(store, name, false, record, error), error)
+               : status;
+}
+
+efface_status efface_store_find_model(efface_store *store, const char *name,
+                                      efface_stored_model *info, efface_error *error) {
+    if (store == NULL || info == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and info must not be NULL");
+    ef_record record;
+    const efface_status status = read_alone(store, name, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    *info = info_of(&record);
+    ef_record_free(&record);
+    return EFFACE_OK;
+}
+
+efface_status efface_store_model_columns(efface_store *store, const char *name, uint32_t **columns,
+                                         efface_error *error) {
+    if (store == NULL || columns == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and columns must not be NULL");
+    ef_record record;
+    const efface_status status = read_alone(store, name, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    uint32_t *const list = ef_alloc(record.n_columns, sizeof *list);
+    for (uint32_t j = 0; list != NULL && j < record.n_columns; j++)
+        list[j] = record.columns != NULL ? record.columns[j] : j;
+    ef_record_free(&record);
+    if (list == NULL)
+        return ef_fail_memory(error);
+    *columns = list;
+    return EFFACE_OK;
+}
+
+void efface_columns_free(uint32_t *columns) {
+    ef_free(columns);
+}
+
+/* ---------------------------------------------------------------- drop and rekey */
+
+static efface_status drop(efface_store *store, const char *name, efface_error *error) {
+    ef_record record;
+    if (!ef_store_leads(store)) /* another part has the models */
+        return EFFACE_OK;
+    efface_status status = ef_record_read(store, name, false, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_record_drop(store, &record, error);
+    ef_record_free(&record);
+    return status == EFFACE_OK ? ef_store_read_rules(store, error) : status;
+}
+
+efface_status efface_store_drop(efface_store *store, const char *name, efface_error *error) {
+    efface_status status = ef_store_may_write(store, error);
+    if (status == EFFACE_OK)
+        status = ef_model_name_check(name, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, true, error);
+    return status == EFFACE_OK ? ef_store_end(store, drop(store, name, error), error) : status;
+}
+
+/* Fits a model again with another seed; `all` has all columns of the rows. */
+static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
+                           const efface_data *all, efface_error *error) {
+    ef_record record;
+    efface_model *model = NULL;
+    efface_data *data = NULL;
+    efface_status status = ef_shared_record(store, name, false, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (record.columns != NULL)
+        status = ef_rows_copy(all, record.columns, record.n_columns, &data, error);
+    record.params->seed = seed;
+    const efface_data *const rows = record.columns != NULL ? data : all;
+    if (status == EFFACE_OK)
+        status = ef_model_fit(rows, record.params, &model, error);
+    if (status == EFFACE_OK)
+        status = ef_record_write(store, &record, model, ef_data_whole(rows), false, error);
+    efface_model_free(model);
+    efface_data_free(data);
+    ef_record_free(&record);
+    return status;
+}
+
+static efface_status rekey_some(efface_store *store, const char *name, uint64_t seed,
+                                efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    efface_data *all = NULL;
+    efface_status status = ef_rows_load(store, NULL, 0, &all, NULL, error);
+    if (status == EFFACE_OK)
+        status = ef_store_join(store, all, error);
+    if (status == EFFACE_OK && name != NULL)
+        status = rekey(store, name, seed, all, error);
+    else if (status == EFFACE_OK)
+        status = ef_shared_names(store, &names, &n, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
+        status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
+    ef_free(names);
+    efface_data_free(all);
+    return status;
+}
+
+efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
+                                 efface_error *error) {
+    efface_status status = ef_store_may_write(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, true, error);
+    return status == EFFACE_OK ? ef_store_end(store, rekey_some(store, name, seed, error), error)
+                               : status;
+}
+
+/* ---------------------------------------------------------------- out of the store */
+
+/* `telling`, unless it is NULL, is whom the model tells how much of a fit is done. */
+static efface_status load(efface_store *store, const char *name, ef_telling *telling,
+                          efface_data **data, efface_model **model, efface_error *error) {
+    ef_record record = {.n_columns = 0};
+    efface_data *rows = NULL;
+    efface_model *found = NULL;
+    efface_status status = name != NULL ? ef_store_check_whole(store, error) : EFFACE_OK;
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (name != NULL)
+        status = ef_shared_record(store, name, true, &record, error);
+    if (status == EFFACE_OK)
+        status = ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error);
+    status = ef_store_end(store, status, error);
+    /* The set has a team of its own: it may outlive the store. */
+    if (status == EFFACE_OK && store->cluster != NULL)
+        status = efface_data_join(rows, &ef_store_team(store)->group, error);
+    if (status == EFFACE_OK && telling != NULL)
+        ef_store_tell(store, record.params, telling);
+    if (status == EFFACE_OK && name != NULL)
+        status = ef_record_hot(&record, rows, &found, error);
+    ef_record_free(&record);
+    if (status != EFFACE_OK) {
+        efface_data_free(rows);
+        return status;
+    }
+    *data = rows;
+    if (name != NULL)
+        *model = found;
+    return EFFACE_OK;
+}
+
+efface_status efface_store_load(efface_store *store, const char *name, efface_data **data,
+                                efface_model **model, efface_error *error) {
+    if (store == NULL || data == NULL || (name != NULL && model == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, data and model must not be NULL");
+    return load(store, name, NULL, data, model, error);
+}
+
+/* A model as it is when it is read from its own bytes. */
+static efface_status make_cold(efface_model **model, efface_error *error) {
+    const efface_model *const hot = *model;
+    efface_model *cold = NULL;
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
+    efface_status status = efface_model_encode(hot, &bytes, &n_bytes, error);
+    ef_decoder decoder = {.bytes = bytes, .n_bytes = n_bytes};
+    if (status == EFFACE_OK)
+        status =
+            ef_model_read(&decoder, hot->family->params(hot->state), hot->n_columns, &cold, error);
+    efface_bytes_free(bytes);
+    efface_model_free(*model);
+    *model = cold;
+    return status;
+}
+
+efface_status efface_store_model(efface_store *store, const char *name, efface_model **out,
+                                 efface_error *error) {
+    if (store == NULL || name == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and out must not be NULL");
+    ef_record record = {.n_columns = 0};
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    ef_counts counts;
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    if (status == EFFACE_OK && ef_record_is_outdated(&record)) {
+        status = efface_store_load(store, name, &data, &model, error);
+        efface_data_free(data);
+        if (status == EFFACE_OK)
+            status = make_cold(&model, error);
+    } else if (status == EFFACE_OK) {
+        status = ef_record_cold(&record, &model, &counts, error);
+        if (status == EFFACE_OK)
+            ef_counts_free(&counts);
+    }
+    ef_record_free(&record);
+    if (status == EFFACE_OK)
+        *out = model;
+    return status;
+}
+
+efface_status efface_store_encode(efface_store *store, const char *name, unsigned char **bytes,
+                                  size_t *n_bytes, efface_error *error) {
+    if (store == NULL || bytes == NULL || n_bytes == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, bytes and n_bytes must not be NULL");
+    ef_record record = {.n_columns = 0};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    if (status == EFFACE_OK) {
+        *bytes = record.state.bytes;
+        *n_bytes = record.state.n_bytes;
+        record.state.bytes = NULL;
+    }
+    ef_record_free(&record);
+    return status;
+}
+
+/* Whether the state of a model was made when its method was defined in another way. */
+static efface_status look_up_outdated(efface_store *store, const char *name, bool *outdated,
+                                      efface_error *error) {
+    ef_record record = {.n_columns = 0};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    *outdated = status == EFFACE_OK && ef_record_is_outdated(&record);
+    ef_record_free(&record);
+    return status;
+}
+
+efface_status efface_store_verify(efface_store *store, const char *name,
+                                  efface_difference *difference, efface_error *error) {
+    if (store == NULL || name == NULL || difference == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and difference must not be NULL");
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    ef_telling telling;
+    bool outdated;
+    efface_status status = look_up_outdated(store, name, &outdated, error);
+    if (status == EFFACE_OK && outdated) {
+        *difference = (efface_difference){.what = "method"};
+        return EFFACE_OK;
+    }
+    if (status == EFFACE_OK)
+        status = load(store, name, &telling, &data, &model, error);
+    if (status == EFFACE_OK)
+        status = efface_model_verify(model, data, difference, error);
+    efface_model_free(model);
+    efface_data_free(data);
+    return status;
+}

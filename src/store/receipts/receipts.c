@@ -1,0 +1,389 @@
+/*
+ * Receipts: a line of JSON for each request, without a value of a row. Of the ids of rows it has
+ * their number and the root of a tree of hashes under the receipt key (receipt_roots.c): whoever
+ * has the key and the list of hashes can tell whether an id was among them, nobody else can. Each
+ * receipt names the digest of the one before, and the head of the store has the number of receipts
+ * and the digest of the last, so that none can be taken out unnoticed.
+ *
+ * A signature covers the line as it is without its last two fields, public_key and signature. If
+ * receipts are signed, so is the number of them, in the fact "signature":
+ *
+ *     u64  receipts    32  digest of the last    32  public key    64  signature of the first 40
+ *                                                                  bytes after "efface receipts"
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/cluster/cluster.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void put(ef_writer *w, const char *text) {
+    ef_write_bytes(w, text, strlen(text));
+}
+
+static void put_format(ef_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put_format(ef_writer *w, const char *format, ...) {
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n > 0 && (size_t)n < sizeof text)
+        ef_write_bytes(w, text, (size_t)n);
+    else
+        w->failed = true;
+}
+
+static void put_hex(ef_writer *w, const unsigned char *bytes, size_t n_bytes) {
+    char hex[2 * EFFACE_SECRET_KEY_BYTES + 1];
+    (void)sodium_bin2hex(hex, sizeof hex, bytes, n_bytes);
+    put(w, hex);
+}
+
+static void put_time(ef_writer *w) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    char text[32] = "";
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    put_format(w, "\"time\":\"%s\"", text);
+}
+
+static void put_model(ef_writer *w, const efface_model_report *m) {
+    put_format(w,
+               "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\","
+               "\"where\":\"%s\"",
+               m->name, efface_family_name(m->family), efface_action_name(m->report.action),
+               m->report.reason, m->report.where);
+    put(w, ",\"before\":\"");
+    put_hex(w, m->before, sizeof m->before);
+    put(w, "\",\"after\":\"");
+    put_hex(w, m->after, sizeof m->after);
+    put(w, "\"}");
+}
+
+static void put_body(ef_writer *w, const char *kind, const efface_store_report *report,
+                     const unsigned char root[EFFACE_DIGEST_BYTES], const unsigned char *previous) {
+    put_format(w, "{\"receipt\":%" PRIu64 ",", report->receipt);
+    put_time(w);
+    put_format(w,
+               ",\"kind\":\"%s\",\"requested\":%" PRIu64 ",\"missing\":%" PRIu64
+               ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"updated\":%" PRIu64
+               ",\"rows\":{\"count\":%" PRIu64 ",\"root\":\"",
+               kind, report->n_requested, report->n_missing, report->n_forgotten, report->n_learned,
+               report->n_updated, report->n_row_hashes);
+    put_hex(w, root, EFFACE_DIGEST_BYTES);
+    put(w, "\"},\"models\":[");
+    for (uint32_t i = 0; i < report->n_models; i++) {
+        put(w, i != 0 ? "," : "");
+        put_model(w, &report->models[i]);
+    }
+    put(w, "],");
+    if (report->n_published_bytes != 0) {
+        put_format(w, "\"published\":{\"bytes\":%" PRIu64 ",\"digest\":\"",
+                   report->n_published_bytes);
+        put_hex(w, report->published, sizeof report->published);
+        put(w, "\"},");
+    }
+    if (report->group != 0)
+        put_format(w, "\"group\":%" PRIu64 ",", report->group);
+    put(w, "\"previous\":\"");
+    put_hex(w, previous, EFFACE_DIGEST_BYTES);
+    put(w, "\"}");
+}
+
+/* Puts public key and signature before the closing brace. */
+static void sign(ef_writer *w, const efface_store *store) {
+    unsigned char signature[crypto_sign_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
+    if (w->failed ||
+        crypto_sign_detached(signature, NULL, w->bytes, w->n_bytes, store->secret_key) != 0) {
+        w->failed = true;
+        return;
+    }
+    (void)crypto_sign_ed25519_sk_to_pk(public_key, store->secret_key);
+    w->n_bytes--;
+    put(w, EF_SIGNED_FIELDS);
+    put_hex(w, public_key, sizeof public_key);
+    put(w, "\",\"signature\":\"");
+    put_hex(w, signature, sizeof signature);
+    put(w, "\"}");
+}
+
+/* ---------------------------------------------------------------- the number of receipts, signed
+ */
+
+#define SIGNED_COUNT_BYTES (8 + EFFACE_DIGEST_BYTES)
+#define SIGNATURE_BYTES (SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES + crypto_sign_BYTES)
+
+static const char signed_as[] = "efface receipts";
+
+/* What is signed of a number of receipts whose first bytes are `count`. */
+static void signed_bytes(const unsigned char count[SIGNED_COUNT_BYTES],
+                         unsigned char out[sizeof signed_as + SIGNED_COUNT_BYTES]) {
+    memcpy(out, signed_as, sizeof signed_as);
+    memcpy(out + sizeof signed_as, count, SIGNED_COUNT_BYTES);
+}
+
+static efface_status sign_count(efface_store *store, efface_error *error) {
+    unsigned char fact[SIGNATURE_BYTES], bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
+    for (int i = 0; i < 8; i++)
+        fact[i] = (unsigned char)(store->head.n_receipts >> (8 * i));
+    memcpy(fact + 8, store->head.last_receipt, EFFACE_DIGEST_BYTES);
+    (void)crypto_sign_ed25519_sk_to_pk(fact + SIGNED_COUNT_BYTES, store->secret_key);
+    signed_bytes(fact, bytes);
+    if (crypto_sign_detached(fact + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, NULL, bytes,
+                             sizeof bytes, store->secret_key) != 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the secret key cannot sign; make a new pair of keys");
+    sqlite3_stmt *statement = NULL;
+    efface_status status = ef_sql_prepare(
+        store, "INSERT OR REPLACE INTO facts VALUES ('signature', ?)", &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_bytes(statement, 1, fact, sizeof fact);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* How many receipts were signed, the digest of the last of them, and with which key. */
+typedef struct signed_count {
+    uint64_t number; /* 0: nothing was signed */
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES];
+} signed_count;
+
+static efface_status read_signature(efface_store *store, signed_count *found, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    found->number = 0;
+    efface_status status = ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'signature'",
+                                          &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_step(store, statement, &row, error);
+    if (status == EFFACE_OK && row) {
+        const ef_decoder fact = ef_sql_bytes(statement, 0);
+        unsigned char bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
+        bool right = fact.n_bytes == SIGNATURE_BYTES;
+        if (right) {
+            signed_bytes(fact.bytes, bytes);
+            right = crypto_sign_verify_detached(
+                        fact.bytes + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, bytes,
+                        sizeof bytes, fact.bytes + SIGNED_COUNT_BYTES) == 0;
+        }
+        if (right) {
+            ef_decoder reader = fact;
+            found->number = ef_read_u64(&reader);
+            ef_read_bytes(&reader, found->digest, sizeof found->digest);
+            ef_read_bytes(&reader, found->public_key, sizeof found->public_key);
+        } else {
+            status =
+                ef_store_corrupt(error, "the signature of the number of its receipts is invalid");
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---------------------------------------------------------------- append and check */
+
+static efface_status insert_receipt(efface_store *store, uint64_t number, const ef_writer *w,
+                                    efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        ef_sql_prepare(store, "INSERT INTO receipts VALUES (?, ?)", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)number);
+        (void)sqlite3_bind_text64(statement, 2, (const char *)w->bytes, w->n_bytes, SQLITE_STATIC,
+                                  SQLITE_UTF8);
+        status = ef_sql_do(store, statement, error);
+        if (status == EFFACE_E_DUPLICATE)
+            status = ef_store_corrupt(error, "it has more receipts than its head says");
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error) {
+    ef_head *const head = &store->head;
+    unsigned char root[EFFACE_DIGEST_BYTES];
+    report->row_hashes = ef_alloc(n_ids, EFFACE_ROW_HASH_BYTES);
+    if (report->row_hashes == NULL)
+        return ef_fail_memory(error);
+    report->n_row_hashes = n_ids;
+    for (size_t i = 0; i < n_ids; i++)
+        ef_row_hash(store->receipt_key, ids[i], report->row_hashes + i * EFFACE_ROW_HASH_BYTES);
+    ef_row_hashes_sort(report->row_hashes, n_ids);
+    efface_status status = efface_receipt_root(report->row_hashes, n_ids, root, error);
+    if (status != EFFACE_OK)
+        return status;
+    report->receipt = head->n_receipts + 1;
+    ef_writer w = {0};
+    put_body(&w, kind, report, root, head->last_receipt);
+    if (store->signs)
+        sign(&w, store);
+    status = w.failed ? ef_fail_memory(error) : insert_receipt(store, report->receipt, &w, error);
+    if (status == EFFACE_OK) {
+        head->n_receipts++;
+        ef_digest(w.bytes, w.n_bytes, head->last_receipt);
+        store->head_changed = true;
+    }
+    ef_free(w.bytes);
+    return status;
+}
+
+efface_status ef_receipts_sign(efface_store *store, efface_error *error) {
+    return store->signs ? sign_count(store, error) : EFFACE_OK;
+}
+
+/* Checks that a receipt names `digest`, that of the receipt before, and puts its own there. */
+static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
+                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
+    if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
+        return ef_store_corrupt(error, "a receipt is missing");
+    const ef_decoder body = ef_sql_bytes(statement, 1);
+    if (!ef_receipt_follows(body, digest))
+        return ef_store_corrupt(error, "a receipt does not name the receipt before it");
+    ef_digest(body.bytes, body.n_bytes, digest);
+    return EFFACE_OK;
+}
+
+/* Whether a signed receipt was signed with this key. */
+static bool is_signed_with(ef_decoder body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
+    char wanted[sizeof EF_SIGNED_FIELDS + 2 * EFFACE_PUBLIC_KEY_BYTES];
+    memcpy(wanted, EF_SIGNED_FIELDS, sizeof EF_SIGNED_FIELDS - 1);
+    (void)sodium_bin2hex(wanted + sizeof EF_SIGNED_FIELDS - 1, 2 * EFFACE_PUBLIC_KEY_BYTES + 1, key,
+                         EFFACE_PUBLIC_KEY_BYTES);
+    return ef_bytes_have(body, wanted);
+}
+
+/* The signed number is that of the last signed receipt, and both have the same key. Somebody who
+ * removes receipts would have to sign another number. */
+efface_status ef_receipts_check(efface_store *store, efface_error *error) {
+    const ef_head *const head = &store->head;
+    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+    signed_count count;
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    uint64_t n = 0, last_signed = 0;
+    efface_status status = read_signature(store, &count, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
+                                &statement, error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        status = check_receipt(statement, ++n, digest, error);
+        if (status != EFFACE_OK)
+            break;
+        const ef_decoder body = ef_sql_bytes(statement, 1);
+        if (ef_bytes_have(body, EF_SIGNED_FIELDS))
+            last_signed = n;
+        if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
+                                  !is_signed_with(body, count.public_key)))
+            status = ef_store_corrupt(error, "its receipts do not match their signature");
+    }
+    (void)sqlite3_finalize(statement);
+    /* Stores of format 1 signed receipts, and not their number. */
+    if (status == EFFACE_OK && count.number != last_signed &&
+        !(count.number == 0 && last_signed <= head->n_old_receipts))
+        status = ef_store_corrupt(error, "the number of its receipts does not match its signature");
+    if (status == EFFACE_OK &&
+        (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))
+        status = ef_store_corrupt(error, "its receipts do not match its head");
+    return status;
+}
+
+efface_status efface_store_verify_receipts(efface_store *store,
+                                           const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                                           efface_error *error) {
+    if (store == NULL || public_key == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and public_key must not be NULL");
+    signed_count count;
+    efface_status status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_store_leads(store)) /* another part has the receipts */
+        return ef_store_end(store, EFFACE_OK, error);
+    status = ef_receipts_check(store, error);
+    if (status == EFFACE_OK)
+        status = read_signature(store, &count, error);
+    const bool right =
+        status == EFFACE_OK && count.number == store->head.n_receipts &&
+        (count.number == 0 || memcmp(count.public_key, public_key, EFFACE_PUBLIC_KEY_BYTES) == 0);
+    if (status == EFFACE_OK && !right)
+        status =
+            ef_fail(error, EFFACE_E_FORMAT,
+                    "the receipts of the store, or their number, were not signed with this key");
+    return ef_store_end(store, status, error);
+}
+
+static efface_status read_receipt(efface_store *store, uint64_t number, char **json,
+                                  efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    if (number == 0 || number > store->head.n_receipts)
+        return ef_fail(error, EFFACE_E_NOT_FOUND, "there is no receipt %" PRIu64, number);
+    efface_status status =
+        ef_sql_prepare(store, "SELECT body FROM receipts WHERE number = ?", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)number);
+        status = ef_sql_step(store, statement, &row, error);
+    }
+    if (status == EFFACE_OK && (!row || !ef_sql_has(statement, "t")))
+        status = ef_store_corrupt(error, "a receipt is missing");
+    if (status == EFFACE_OK) {
+        ef_decoder body = ef_sql_bytes(statement, 0);
+        const size_t n = body.n_bytes;
+        char *const text = ef_alloc(n + 1, 1);
+        if (text == NULL) {
+            status = ef_fail_memory(error);
+        } else {
+            ef_read_bytes(&body, text, n);
+            text[n] = '\0';
+            *json = text;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* In a store in parts rank 0 has the receipts, and tells the others. */
+static efface_status share_receipt(efface_store *store, uint64_t number, char **json,
+                                   efface_error *error) {
+    char *text = NULL;
+    efface_status status =
+        ef_store_leads(store) ? read_receipt(store, number, &text, error) : EFFACE_OK;
+    if (status == EFFACE_OK && store->cluster != NULL) {
+        unsigned char *bytes = (unsigned char *)text;
+        size_t n_bytes = text != NULL ? strlen(text) + 1 : 0;
+        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
+        if (status == EFFACE_OK)
+            text = (char *)bytes;
+    }
+    if (status == EFFACE_OK)
+        *json = text;
+    else
+        ef_free(text);
+    return status;
+}
+
+efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
+                                   efface_error *error) {
+    if (store == NULL || json == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and json must not be NULL");
+    efface_status status = ef_store_begin(store, false, error);
+    return status == EFFACE_OK
+               ? ef_store_end(store, share_receipt(store, number, json, error), error)
+               : status;
+}

@@ -1,0 +1,161 @@
+/*
+ * Publishing: a new seed, a fit, a file for prediction, and a receipt, in one request (store.c,
+ * invariant 1; published_file.c says what that means for the file).
+ *
+ * Whoever chooses requests by looking at published models knows something of the randomness of
+ * those models, and of no other. The seed of the next one is drawn when all these requests are done
+ * and part of the rows, so it is independent of them. That holds as long as no model gets out that
+ * shares its seed with a published one; after a publication the store goes on with the seed of what
+ * was published, and the next publication leaves it behind.
+ */
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/cluster/cluster.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* Why a model predicts nothing: it has no rows, or what it says itself. */
+static efface_status fail_empty(const efface_model *model, const char *name, efface_error *error) {
+    efface_error why = {.message = "it has no numbers to predict"};
+    efface_number number;
+    float *const row = ef_alloc_zero(model->n_columns, sizeof *row);
+    if (row == NULL)
+        return ef_fail_memory(error);
+    if (efface_model_get_info(model).n_rows != 0)
+        (void)efface_model_predict(model, 1, row, 0, &number, &why);
+    ef_free(row);
+    return efface_model_get_info(model).n_rows == 0
+               ? ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the store has no rows, so the model %s predicts nothing; "
+                         "nothing was changed",
+                         name)
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the model %s predicts nothing; nothing was changed: %s", name,
+                         why.message);
+}
+
+/* Fits a model with a seed of its own and writes it into the store. */
+static efface_status fit_anew(efface_store *store, ef_record *record, const efface_data *data,
+                              efface_model **model, efface_error *error) {
+    ef_telling telling;
+    randombytes_buf(&record->params->seed, sizeof record->params->seed);
+    ef_store_tell(store, record->params, &telling);
+    efface_status status = ef_model_fit(data, record->params, model, error);
+    if (status == EFFACE_OK && efface_model_get_info(*model).n_numbers == 0)
+        status = fail_empty(*model, record->name, error);
+    return status == EFFACE_OK ? ef_record_write(store, record, *model, &data->counts, false, error)
+                               : status;
+}
+
+/* Collects the texts of the labels that are classes of a model. */
+static efface_status class_texts(efface_store *store, const efface_model *model,
+                                 efface_texts *texts, efface_error *error) {
+    const uint32_t n = efface_model_get_info(model).n_classes;
+    int64_t *const classes = ef_alloc(n + (size_t)1, sizeof *classes);
+    if (classes == NULL)
+        return ef_fail_memory(error);
+    efface_model_classes(model, classes, n);
+    efface_status status = EFFACE_OK;
+    for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
+        ef_group group = {.text = NULL};
+        bool there = false;
+        status = ef_group_find(store, EF_GROUP_LABEL, (uint64_t)classes[i], &group, &there, error);
+        if (status == EFFACE_OK && there && group.text != NULL)
+            status = efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i], group.text,
+                                      strlen(group.text), error);
+        if (there)
+            ef_free(group.text);
+    }
+    ef_free(classes);
+    return status;
+}
+
+static efface_status publish(efface_store *store, const char *name, ef_published_file *file,
+                             efface_store_report *report, efface_error *error) {
+    const double begin = ef_store_now();
+    ef_record record;
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    efface_texts *texts = NULL;
+    ef_writer w = {0};
+    efface_status status = ef_record_read(store, name, false, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    report->models = ef_alloc_zero(1, sizeof *report->models);
+    if (report->models == NULL)
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        report->n_models = 1;
+        memcpy(report->models->name, record.name, sizeof record.name);
+        report->models->family = record.family->number;
+        memcpy(report->models->before, record.digest, sizeof record.digest);
+        report->models->report =
+            (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = ef_because_rekeyed};
+        status = ef_rows_load(store, record.columns, record.n_columns, &data, NULL, error);
+    }
+    if (status == EFFACE_OK)
+        status = fit_anew(store, &record, data, &model, error);
+    if (status == EFFACE_OK)
+        status = efface_texts_create(&texts, error);
+    if (status == EFFACE_OK)
+        status = class_texts(store, model, texts, error);
+    if (status == EFFACE_OK) {
+        memcpy(report->models->after, record.digest, sizeof record.digest);
+        report->models->report.seconds = ef_store_now() - begin;
+        ef_predictor_write(&w, model, data, texts);
+        if (w.failed)
+            status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK) {
+        report->n_published_bytes = w.n_bytes;
+        ef_digest(w.bytes, w.n_bytes, report->published);
+        status = ef_receipt_append(store, "publish", NULL, 0, report, error);
+    }
+    if (status == EFFACE_OK)
+        status = ef_receipts_sign(store, error);
+    if (status == EFFACE_OK)
+        status = ef_published_write(file, w.bytes, w.n_bytes, error);
+    ef_free(w.bytes);
+    efface_texts_free(texts);
+    efface_model_free(model);
+    efface_data_free(data);
+    ef_record_free(&record);
+    return status;
+}
+
+efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,
+                                   efface_store_report *report, efface_error *error) {
+    const double begin = ef_store_now();
+    efface_store_report done = {0};
+    ef_published_file file = {.is_there = false};
+    efface_status status = ef_store_may_write(store, error);
+    if (status == EFFACE_OK && store->cluster != NULL)
+        status = ef_fail(error, EFFACE_E_ARGUMENT,
+                         "models of a store in parts cannot be published from it; load the model "
+                         "and its rows, or make a store of one file");
+    if (status == EFFACE_OK && (asked == NULL || asked->path == NULL))
+        status = ef_fail(error, EFFACE_E_ARGUMENT, "the model and the path must not be NULL");
+    if (status == EFFACE_OK)
+        status = ef_model_name_check(asked->name, error);
+    if (status == EFFACE_OK)
+        status = ef_published_begin(&file, store, asked->path, asked->replace != 0, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, true, error);
+    if (status == EFFACE_OK) {
+        status = ef_store_end(store, publish(store, asked->name, &file, &done, error), error);
+        /* A request that was done though the disk failed has its file, and its error. */
+        if (status == EFFACE_OK)
+            status = ef_published_place(&file, done.receipt, error);
+        else if (store->in_doubt)
+            (void)ef_published_place(&file, done.receipt, NULL);
+    }
+    ef_published_end(&file);
+    done.seconds = ef_store_now() - begin;
+    if (status == EFFACE_OK && report != NULL)
+        *report = done;
+    else
+        efface_store_report_free(&done);
+    return status;
+}

@@ -1,0 +1,93 @@
+/*
+ * What rows may be that come to a store, as its models have it: whether values may be missing, and
+ * which columns have categories. Those who load rows for the store ask for it.
+ *
+ * It is read when the store is opened, and when this handle adds or drops a model. A model that is
+ * damaged is not found out here: it takes no missing values, and has no categories.
+ */
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "model/request/missing_values.h"
+#include "store/store.h"
+
+typedef struct rules {
+    bool takes_missing;
+    bool *categories; /* of each column of the store: a model has them there */
+} rules;
+
+/* Adds the categories of a model. */
+static efface_status add_categories(const ef_record *record, rules *r, efface_error *error) {
+    const ef_family *const family = record->family;
+    const uint32_t n = family->categories != NULL ? family->categories(record->params, NULL, 0) : 0;
+    if (n == 0)
+        return EFFACE_OK;
+    uint32_t *const own = ef_alloc(n, sizeof *own);
+    if (own == NULL)
+        return ef_fail_memory(error);
+    (void)family->categories(record->params, own, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (own[i] < record->n_columns)
+            r->categories[record->columns != NULL ? record->columns[own[i]] : own[i]] = true;
+    ef_free(own);
+    return EFFACE_OK;
+}
+
+static efface_status read_model(efface_store *store, const char *name, rules *r,
+                                efface_error *error) {
+    ef_record record;
+    efface_status status = ef_record_read(store, name, false, &record, error);
+    if (status == EFFACE_OK) {
+        r->takes_missing &= ef_takes_missing(record.family, record.params);
+        status = add_categories(&record, r, error);
+        ef_record_free(&record);
+    }
+    return status;
+}
+
+/* Damage is for others to tell. */
+static efface_status forgive(efface_status status, rules *r) {
+    if (status != EFFACE_E_CORRUPT && status != EFFACE_E_FORMAT)
+        return status;
+    r->takes_missing = false;
+    return EFFACE_OK;
+}
+
+static efface_status read_models(efface_store *store, rules *r, efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    efface_status status = forgive(ef_models_list(store, &names, &n, error), r);
+    r->takes_missing &= n != 0;
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
+        status = forgive(read_model(store, names[i], r, error), r);
+    ef_free(names);
+    return status;
+}
+
+static efface_status keep(efface_store *store, const rules *r, efface_error *error) {
+    size_t n = 0;
+    for (uint32_t j = 0; j < store->head.n_columns; j++)
+        n += r->categories[j];
+    efface_category *const made = n != 0 ? ef_alloc(n, sizeof *made) : NULL;
+    if (n != 0 && made == NULL)
+        return ef_fail_memory(error);
+    ef_free(store->categories);
+    store->categories = made;
+    store->n_categories = 0;
+    store->takes_missing = r->takes_missing;
+    for (uint32_t j = 0; j < store->head.n_columns; j++)
+        if (r->categories[j])
+            made[store->n_categories++] =
+                (efface_category){.column = efface_store_column(store, j), .place = j + 1};
+    return EFFACE_OK;
+}
+
+efface_status ef_store_read_rules(efface_store *store, efface_error *error) {
+    rules r = {.takes_missing = true,
+               .categories = ef_alloc_zero(store->head.n_columns, sizeof *r.categories)};
+    efface_status status =
+        r.categories != NULL ? read_models(store, &r, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = keep(store, &r, error);
+    ef_free(r.categories);
+    return status;
+}

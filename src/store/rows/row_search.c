@@ -1,0 +1,395 @@
+/*
+ * Finding rows: by id and by owner, each answer verified, "there is none" included.
+ *
+ * An id is looked for in its bucket, all of which is read and added up. An owner is looked for in
+ * its bucket of owners; its rows are those that the index names, and their seals as members must
+ * add up to what the owner has.
+ */
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- by id */
+
+/* An id that is looked for, and where it stands among those that were asked for. */
+typedef struct wanted {
+    uint64_t bucket, id;
+    size_t asked;
+} wanted;
+
+static int compare_wanted(const void *a, const void *b) {
+    const wanted *const x = a, *const y = b;
+    if (x->bucket != y->bucket)
+        return x->bucket > y->bucket ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static const wanted *find_wanted(const wanted *list, size_t n, uint64_t id) {
+    while (n != 0) {
+        const size_t half = n / 2;
+        if (list[half].id == id)
+            return &list[half];
+        if (list[half].id < id) {
+            list += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return NULL;
+}
+
+/* Reads a bucket, verifies it, and takes the rows that are wanted. */
+static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *sums,
+                                   const wanted *list, size_t n, bool *there, ef_row_batch *batch,
+                                   efface_error *error) {
+    ef_bucket is = {0};
+    bool row = true, right = false;
+    (void)sqlite3_bind_int64(rows, 1, (sqlite3_int64)list->bucket);
+    (void)sqlite3_bind_int64(sums, 1, (sqlite3_int64)list->bucket);
+    efface_status status = EFFACE_OK;
+    while (status == EFFACE_OK) {
+        ef_stored_row found;
+        uint64_t bucket;
+        status = ef_sql_step(store, rows, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        status = ef_row_read(store, rows, &found, &bucket, error);
+        if (status != EFFACE_OK)
+            break;
+        is.n_rows++;
+        is.sum += ef_seal_row(&store->head, &found);
+        const wanted *const hit = find_wanted(list, n, found.row.id);
+        if (hit != NULL) {
+            there[hit->asked] = true;
+            status = batch != NULL ? ef_batch_add(batch, &found, error) : EFFACE_OK;
+        }
+    }
+    (void)sqlite3_reset(rows);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_sql_step(store, sums, &row, error);
+    if (status == EFFACE_OK && row) {
+        ef_u128 sum;
+        right = ef_sql_has(sums, "ib") && (uint64_t)sqlite3_column_int64(sums, 0) == is.n_rows &&
+                ef_sql_read_sum(sums, 1, &sum) && sum == is.sum;
+    }
+    (void)sqlite3_reset(sums);
+    if (status == EFFACE_OK && !right)
+        status = ef_store_corrupt(error, "rows do not match their checksum");
+    return status;
+}
+
+efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n_ids, bool *there,
+                              ef_found *found, efface_error *error) {
+    sqlite3_stmt *rows = NULL, *sums = NULL;
+    ef_row_batch batch;
+    wanted *const list = ef_alloc(n_ids, sizeof *list);
+    if (list == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n_ids; i++) {
+        list[i] = (wanted){ef_bucket_of(&store->head, ids[i]), ids[i], i};
+        there[i] = false;
+    }
+    if (n_ids != 0)
+        qsort(list, n_ids, sizeof *list, compare_wanted);
+    efface_status status =
+        found != NULL ? ef_batch_begin(&batch, store, NULL, 0, true, error) : EFFACE_OK;
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?",
+                                &rows, error);
+    if (status == EFFACE_OK)
+        status =
+            ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n_ids;) {
+        size_t n = 1;
+        while (i + n < n_ids && list[i + n].bucket == list[i].bucket)
+            n++;
+        status = search_bucket(store, rows, sums, list + i, n, there, found != NULL ? &batch : NULL,
+                               error);
+        i += n;
+    }
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_finalize(sums);
+    ef_free(list);
+    return found != NULL ? ef_batch_end(&batch, store, status, found, error) : status;
+}
+
+/* ---------------------------------------------------------------- by owner */
+
+typedef struct id_list {
+    uint64_t *ids;
+    size_t n_ids;
+    size_t capacity;
+} id_list;
+
+static bool append(id_list *list, uint64_t id) {
+    if (list->n_ids == list->capacity) {
+        const size_t capacity = list->capacity + list->capacity / 2 + 64;
+        uint64_t *const ids = ef_realloc(list->ids, capacity, sizeof *ids);
+        if (ids == NULL)
+            return false;
+        list->ids = ids;
+        list->capacity = capacity;
+    }
+    list->ids[list->n_ids++] = id;
+    return true;
+}
+
+/* Adds the ids of an owner's rows; `found` is false if there is no such owner. */
+static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uint64_t owner,
+                               id_list *list, bool *found, efface_error *error) {
+    ef_group group;
+    efface_status status = ef_group_find(store, EF_GROUP_OWNER, owner, &group, found, error);
+    if (status != EFFACE_OK || !*found)
+        return status;
+    ef_free(group.text);
+    uint64_t n_rows = 0;
+    ef_u128 sum = 0;
+    bool row = true;
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)owner);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        if (!ef_sql_has(statement, "i")) {
+            status = ef_store_corrupt(error, "the id of a row is invalid");
+            break;
+        }
+        const uint64_t id = (uint64_t)sqlite3_column_int64(statement, 0);
+        sum += ef_seal_member(&store->head, EF_GROUP_OWNER, owner, id);
+        n_rows++;
+        if (!append(list, id))
+            status = ef_fail_memory(error);
+    }
+    (void)sqlite3_reset(statement);
+    if (status == EFFACE_OK && (n_rows != group.n_rows || sum != group.members))
+        status = ef_store_corrupt(error, "the rows of an owner do not match their checksum");
+    return status;
+}
+
+/* ---------------------------------------------------------------- a request */
+
+void ef_missing_note(ef_missing *m, const char *what, uint64_t id, size_t n) {
+    m->n_missing += n;
+    if (m->n_named == EF_MOST_NAMED)
+        return;
+    const size_t used = strlen(m->named);
+    (void)snprintf(m->named + used, sizeof m->named - used, "%s%s %" PRIu64,
+                   m->n_named != 0 ? ", " : "", what, id);
+    m->n_named++;
+}
+
+efface_status ef_missing_judge(const ef_missing *missing, const efface_request *request,
+                               efface_error *error) {
+    return missing->n_missing == 0 || request->missing != EFFACE_MISSING_FAIL
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_NOT_FOUND,
+                         "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
+                         missing->named, missing->n_missing > missing->n_named ? ", ..." : "",
+                         missing->n_missing);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void drop_doubles(id_list *list) {
+    size_t n = 0;
+    if (list->n_ids != 0)
+        qsort(list->ids, list->n_ids, sizeof *list->ids, compare_ids);
+    for (size_t i = 0; i < list->n_ids; i++)
+        if (i == 0 || list->ids[i] != list->ids[i - 1])
+            list->ids[n++] = list->ids[i];
+    list->n_ids = n;
+}
+
+/* What a request asks for: the ids that it names, in order, and then those of its owners. */
+typedef struct asked {
+    id_list list;
+    size_t n_named;
+    size_t *ends; /* where the ids of each owner end */
+} asked;
+
+static void asked_free(asked *a) {
+    ef_free(a->list.ids);
+    ef_free(a->ends);
+}
+
+static efface_status add_owners(efface_store *store, const efface_request *request, asked *a,
+                                efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    if (request->n_owners == 0)
+        return EFFACE_OK;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT id FROM rows WHERE owner = ?", &statement, error);
+    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
+        bool found = false;
+        if (request->owners[i] == EFFACE_NO_OWNER)
+            status =
+                ef_fail(error, EFFACE_E_ARGUMENT,
+                        "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
+        else
+            status = add_owner(store, statement, request->owners[i], &a->list, &found, error);
+        a->ends[i] = a->list.n_ids;
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static efface_status list_asked(efface_store *store, const efface_request *request, asked *a,
+                                efface_error *error) {
+    a->ends = ef_alloc(request->n_owners, sizeof *a->ends);
+    bool fits = a->ends != NULL;
+    for (size_t i = 0; fits && i < request->n_ids; i++)
+        fits = append(&a->list, request->ids[i]);
+    if (!fits)
+        return ef_fail_memory(error);
+    a->n_named = a->list.n_ids;
+    if (a->n_named != 0)
+        qsort(a->list.ids, a->n_named, sizeof *a->list.ids, compare_ids);
+    return add_owners(store, request, a, error);
+}
+
+/* All ids that any of the requests asks for, each once, in order. */
+typedef struct pool {
+    id_list list;
+    bool *there;
+    bool *taken; /* by a request */
+    size_t n_there, n_taken;
+} pool;
+
+static void pool_free(pool *p) {
+    ef_free(p->list.ids);
+    ef_free(p->there);
+    ef_free(p->taken);
+}
+
+static efface_status pool_fill(pool *p, const asked *all, const ef_search *searches, size_t n,
+                               efface_error *error) {
+    bool fits = true;
+    for (size_t m = 0; m < n; m++)
+        for (size_t i = 0; fits && searches[m].status == EFFACE_OK && i < all[m].list.n_ids; i++)
+            fits = append(&p->list, all[m].list.ids[i]);
+    drop_doubles(&p->list);
+    p->there = ef_alloc_zero(p->list.n_ids, sizeof *p->there);
+    p->taken = ef_alloc_zero(p->list.n_ids, sizeof *p->taken);
+    return fits && p->there != NULL && p->taken != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+static size_t pool_find(const pool *p, uint64_t id) {
+    const uint64_t *const found = bsearch(&id, p->list.ids, p->list.n_ids, sizeof id, compare_ids);
+    return (size_t)(found - p->list.ids);
+}
+
+/* Of what a request asks for, what neither exists nor is left by requests before it. An id that is
+ * asked for and that an owner has is one row; it counts as asked for. */
+static efface_status find_missing(const pool *p, const asked *a, const efface_request *request,
+                                  ef_missing *missing, efface_error *error) {
+    size_t at = a->n_named;
+    for (size_t k = 0; k < request->n_owners; k++) {
+        bool left = false;
+        for (; at < a->ends[k]; at++) {
+            const size_t i = pool_find(p, a->list.ids[at]);
+            if (!p->there[i])
+                return ef_store_corrupt(error, "an owner has a row that does not exist");
+            left |= !p->taken[i];
+        }
+        if (!left)
+            ef_missing_note(missing, "owner", request->owners[k], 1);
+    }
+    for (at = 0; at < a->n_named;) {
+        const uint64_t id = a->list.ids[at];
+        const size_t i = pool_find(p, id);
+        size_t n_times = 0;
+        for (; at < a->n_named && a->list.ids[at] == id; at++)
+            n_times++;
+        if (!p->there[i] || p->taken[i])
+            ef_missing_note(missing, "id", id, n_times);
+    }
+    return ef_missing_judge(missing, request, error);
+}
+
+/* Gives a request its rows. */
+static efface_status take(pool *p, const asked *a, ef_search *search) {
+    ef_missing missing = {.n_missing = 0};
+    const efface_status status = find_missing(p, a, search->request, &missing, search->error);
+    if (status != EFFACE_OK)
+        return status;
+    search->ids = ef_alloc(a->list.n_ids, sizeof *search->ids);
+    if (search->ids == NULL)
+        return ef_fail_memory(search->error);
+    for (size_t at = 0; at < a->list.n_ids; at++) {
+        const size_t i = pool_find(p, a->list.ids[at]);
+        if (!p->there[i] || p->taken[i])
+            continue;
+        p->taken[i] = true;
+        search->ids[search->n_ids++] = a->list.ids[at];
+    }
+    p->n_taken += search->n_ids;
+    search->n_missing = missing.n_missing;
+    return EFFACE_OK;
+}
+
+/* Rows of requests that failed were looked up, and stay. */
+static efface_status leave_others(efface_store *store, pool *p, ef_found *rows,
+                                  efface_error *error) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->list.n_ids; i++)
+        if (p->taken[i])
+            p->list.ids[n++] = p->list.ids[i];
+    ef_found_free(rows);
+    return ef_rows_look_up(store, p->list.ids, n, p->there, rows, error);
+}
+
+efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t n, ef_found *found,
+                               efface_error *error) {
+    pool p = {.n_there = 0};
+    ef_found rows = {NULL, NULL, 0};
+    asked *const all = ef_alloc_zero(n, sizeof *all);
+    if (all == NULL)
+        return ef_fail_memory(error);
+    for (size_t m = 0; m < n; m++)
+        searches[m].status = list_asked(store, searches[m].request, &all[m], searches[m].error);
+    efface_status status = pool_fill(&p, all, searches, n, error);
+    if (status == EFFACE_OK)
+        status = ef_rows_look_up(store, p.list.ids, p.list.n_ids, p.there, &rows, error);
+    for (size_t i = 0; status == EFFACE_OK && i < p.list.n_ids; i++)
+        p.n_there += p.there[i];
+    for (size_t m = 0; status == EFFACE_OK && m < n; m++)
+        if (searches[m].status == EFFACE_OK)
+            searches[m].status = take(&p, &all[m], &searches[m]);
+    if (status == EFFACE_OK && p.n_taken != p.n_there)
+        status = leave_others(store, &p, &rows, error);
+    for (size_t m = 0; m < n; m++)
+        asked_free(&all[m]);
+    ef_free(all);
+    pool_free(&p);
+    if (status == EFFACE_OK)
+        *found = rows;
+    else
+        ef_found_free(&rows);
+    return status;
+}
+
+efface_status ef_rows_find(efface_store *store, const efface_request *request, ef_found *found,
+                           uint64_t *n_missing, efface_error *error) {
+    ef_found rows = {NULL, NULL, 0};
+    ef_search search = {.request = request, .error = error};
+    efface_status status = ef_rows_find_all(store, &search, 1, &rows, error);
+    ef_free(search.ids);
+    if (status == EFFACE_OK)
+        status = search.status;
+    if (status == EFFACE_OK) {
+        *found = rows;
+        *n_missing = search.n_missing;
+    } else {
+        ef_found_free(&rows);
+    }
+    return status;
+}

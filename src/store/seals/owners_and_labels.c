@@ -1,0 +1,410 @@
+/*
+ * Groups: the owners of rows, and their labels, with the number of their rows.
+ *
+ * A group has the sum of the seals of its members, so that the index from an owner to rows can be
+ * verified; a bucket of groups has the sum of the seals of its groups, so that "there is no such
+ * owner" can be. A group whose last row leaves is gone, with its text.
+ */
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/store.h"
+
+#include <string.h>
+
+#define FULL 128 /* groups a bucket, on average */
+
+/* The groups of a bucket, and what is kept of them. */
+typedef struct bucket {
+    uint64_t number;
+    ef_group *groups;
+    size_t n_groups;
+    size_t capacity;
+    ef_u128 sum; /* of the seals of all groups */
+} bucket;
+
+typedef struct statements {
+    sqlite3_stmt *read_bucket, *read_groups, *write_bucket, *write_group, *drop_group;
+} statements;
+
+static void close_statements(statements *s) {
+    (void)sqlite3_finalize(s->read_bucket);
+    (void)sqlite3_finalize(s->read_groups);
+    (void)sqlite3_finalize(s->write_bucket);
+    (void)sqlite3_finalize(s->write_group);
+    (void)sqlite3_finalize(s->drop_group);
+}
+
+static efface_status open_to_read(efface_store *store, statements *s, efface_error *error) {
+    efface_status status = ef_sql_prepare(
+        store, "SELECT n_groups, sum FROM group_buckets WHERE number = ?", &s->read_bucket, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store,
+                                "SELECT number, n_rows, members, text FROM groups WHERE bucket = ?",
+                                &s->read_groups, error);
+    return status;
+}
+
+static efface_status open_to_write(efface_store *store, statements *s, efface_error *error) {
+    efface_status status = open_to_read(store, s, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "INSERT OR REPLACE INTO group_buckets VALUES (?, ?, ?)",
+                                &s->write_bucket, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?)",
+                                &s->write_group, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "DELETE FROM groups WHERE bucket = ? AND number = ?",
+                                &s->drop_group, error);
+    return status;
+}
+
+/* ---------------------------------------------------------------- a bucket */
+
+static void clear(bucket *b) {
+    for (size_t i = 0; i < b->n_groups; i++)
+        ef_free(b->groups[i].text);
+    b->n_groups = 0;
+    b->sum = 0;
+}
+
+static ef_group_kind kind_of(const efface_store *store, uint64_t number) {
+    return number < store->head.group_slots ? EF_GROUP_OWNER : EF_GROUP_LABEL;
+}
+
+static ef_group *append(bucket *b) {
+    if (b->n_groups == b->capacity) {
+        const size_t capacity = b->capacity + b->capacity / 2 + 32;
+        ef_group *const groups = ef_realloc(b->groups, capacity, sizeof *groups);
+        if (groups == NULL)
+            return NULL;
+        b->groups = groups;
+        b->capacity = capacity;
+    }
+    b->groups[b->n_groups] = (ef_group){.n_rows = 0};
+    return &b->groups[b->n_groups++];
+}
+
+static efface_status read_groups(efface_store *store, sqlite3_stmt *read, bucket *b,
+                                 efface_error *error) {
+    bool row = true;
+    (void)sqlite3_bind_int64(read, 1, (sqlite3_int64)b->number);
+    for (;;) {
+        const efface_status status = ef_sql_step(store, read, &row, error);
+        if (status != EFFACE_OK || !row)
+            return status;
+        ef_group *const group = append(b);
+        if (group == NULL)
+            return ef_fail_memory(error);
+        group->kind = kind_of(store, b->number);
+        if (!ef_sql_has(read, "iibu"))
+            return ef_store_corrupt(error, "an owner or a label is invalid");
+        group->number = (uint64_t)sqlite3_column_int64(read, 0);
+        group->n_rows = (uint64_t)sqlite3_column_int64(read, 1);
+        if (!ef_sql_read_sum(read, 2, &group->members))
+            return ef_store_corrupt(error, "an owner or a label is invalid");
+        if (!ef_sql_copy_text(read, 3, &group->text))
+            return ef_fail_memory(error);
+        b->sum += ef_seal_group(&store->head, group);
+    }
+}
+
+/* Reads a bucket and verifies it. */
+static efface_status read_bucket(efface_store *store, const statements *s, uint64_t number,
+                                 bucket *b, efface_error *error) {
+    bool row = false, right = false;
+    clear(b);
+    b->number = number;
+    efface_status status = read_groups(store, s->read_groups, b, error);
+    (void)sqlite3_reset(s->read_groups);
+    if (status != EFFACE_OK)
+        return status;
+    (void)sqlite3_bind_int64(s->read_bucket, 1, (sqlite3_int64)number);
+    status = ef_sql_step(store, s->read_bucket, &row, error);
+    if (status == EFFACE_OK && row) {
+        ef_u128 sum;
+        right = ef_sql_has(s->read_bucket, "ib") &&
+                (uint64_t)sqlite3_column_int64(s->read_bucket, 0) == b->n_groups &&
+                ef_sql_read_sum(s->read_bucket, 1, &sum) && sum == b->sum;
+    }
+    (void)sqlite3_reset(s->read_bucket);
+    if (status == EFFACE_OK && !right)
+        status = ef_store_corrupt(error, "owners or labels do not match their checksum");
+    return status;
+}
+
+static efface_status write_bucket(efface_store *store, const statements *s, const bucket *b,
+                                  efface_error *error) {
+    unsigned char sum[16];
+    (void)sqlite3_bind_int64(s->write_bucket, 1, (sqlite3_int64)b->number);
+    (void)sqlite3_bind_int64(s->write_bucket, 2, (sqlite3_int64)b->n_groups);
+    ef_sql_bind_sum(s->write_bucket, 3, b->sum, sum);
+    return ef_sql_do(store, s->write_bucket, error);
+}
+
+static efface_status write_group(efface_store *store, const statements *s, uint64_t number,
+                                 const ef_group *group, efface_error *error) {
+    unsigned char sum[16];
+    (void)sqlite3_bind_int64(s->write_group, 1, (sqlite3_int64)number);
+    (void)sqlite3_bind_int64(s->write_group, 2, (sqlite3_int64)group->number);
+    (void)sqlite3_bind_int64(s->write_group, 3, (sqlite3_int64)group->n_rows);
+    ef_sql_bind_sum(s->write_group, 4, group->members, sum);
+    ef_sql_bind_text(s->write_group, 5, group->text);
+    return ef_sql_do(store, s->write_group, error);
+}
+
+static ef_group *find(bucket *b, uint64_t number) {
+    for (size_t i = 0; i < b->n_groups; i++)
+        if (b->groups[i].number == number)
+            return &b->groups[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- changes */
+
+static int compare_members(const void *a, const void *b) {
+    const ef_member *const x = a, *const y = b;
+    if (x->bucket != y->bucket)
+        return x->bucket > y->bucket ? 1 : -1;
+    if (x->number != y->number)
+        return x->number > y->number ? 1 : -1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Members of one group, of which there are n. */
+static efface_status change_group(efface_store *store, const statements *s, bucket *b,
+                                  const ef_member *members, size_t n, efface_error *error) {
+    ef_head *const head = &store->head;
+    const ef_group_kind kind = members->kind;
+    ef_group *group = find(b, members->number);
+    const bool is_new = group == NULL;
+    if (is_new) {
+        group = append(b);
+        if (group == NULL)
+            return ef_fail_memory(error);
+        group->kind = kind;
+        group->number = members->number;
+    }
+    const ef_u128 before = is_new ? 0 : ef_seal_group(head, group);
+    for (size_t i = 0; i < n; i++) {
+        const ef_u128 seal = ef_seal_member(head, kind, group->number, members[i].id);
+        if (members[i].leaves && group->n_rows == 0)
+            return ef_store_corrupt(error,
+                                    "an owner or a label has fewer rows than the request removes");
+        group->n_rows += members[i].leaves ? UINT64_MAX : 1;
+        group->members += members[i].leaves ? -seal : seal;
+        if (group->text == NULL && !members[i].leaves && members[i].text != NULL) {
+            const size_t n_bytes = strlen(members[i].text) + 1;
+            group->text = ef_alloc(n_bytes, 1);
+            if (group->text == NULL)
+                return ef_fail_memory(error);
+            memcpy(group->text, members[i].text, n_bytes);
+        }
+    }
+    ef_u128 after = 0;
+    efface_status status = EFFACE_OK;
+    if (group->n_rows != 0) {
+        after = ef_seal_group(head, group);
+        status = write_group(store, s, b->number, group, error);
+        head->n_groups[kind] += is_new;
+    } else {
+        (void)sqlite3_bind_int64(s->drop_group, 1, (sqlite3_int64)b->number);
+        (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
+        status = ef_sql_do(store, s->drop_group, error);
+        if (status == EFFACE_OK && !is_new && sqlite3_changes(store->db) != 1)
+            status = ef_store_corrupt(error, "an owner or a label cannot be removed");
+        head->n_groups[kind] -= !is_new;
+        ef_free(group->text);
+        *group = b->groups[--b->n_groups];
+    }
+    b->sum += after - before;
+    head->groups_sum[kind] += after - before;
+    return status;
+}
+
+static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_error *error);
+
+/* Puts members in the order of groups, by buckets or, if `head` is NULL, by kinds. */
+static void sort_members(ef_member *members, size_t n, const ef_head *head) {
+    for (size_t i = 0; i < n; i++)
+        members[i].bucket = head != NULL
+                                ? ef_group_bucket_of(head, members[i].kind, members[i].number)
+                                : (uint64_t)members[i].kind;
+    qsort(members, n, sizeof *members, compare_members);
+}
+
+/* Makes room in buckets for groups that come. There are no more of them than members, so that few
+ * members need not be counted. */
+static efface_status make_room(efface_store *store, ef_member *members, size_t n,
+                               efface_error *error) {
+    if (n / FULL < store->head.group_slots)
+        return EFFACE_OK;
+    uint64_t n_groups[EF_GROUP_KINDS] = {store->head.n_groups[0], store->head.n_groups[1]};
+    sort_members(members, n, NULL);
+    for (size_t i = 0; i < n; i++)
+        n_groups[members[i].kind] += i == 0 || members[i].number != members[i - 1].number ||
+                                     members[i].kind != members[i - 1].kind;
+    return fit_buckets(store, n_groups[0] > n_groups[1] ? n_groups[0] : n_groups[1], error);
+}
+
+efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n,
+                               efface_error *error) {
+    if (n == 0)
+        return EFFACE_OK;
+    statements s = {.read_bucket = NULL};
+    bucket b = {.number = 0};
+    for (size_t i = 0; i < n; i++)
+        members[i].order = i;
+    efface_status status = make_room(store, members, n, error);
+    if (status == EFFACE_OK) {
+        sort_members(members, n, &store->head);
+        status = open_to_write(store, &s, error);
+    }
+    for (size_t i = 0; status == EFFACE_OK && i < n;) {
+        const uint64_t number = members[i].bucket;
+        status = read_bucket(store, &s, number, &b, error);
+        while (status == EFFACE_OK && i < n && members[i].bucket == number) {
+            size_t same = 1;
+            while (i + same < n && members[i + same].bucket == number &&
+                   members[i + same].number == members[i].number)
+                same++;
+            status = change_group(store, &s, &b, members + i, same, error);
+            i += same;
+        }
+        if (status == EFFACE_OK)
+            status = write_bucket(store, &s, &b, error);
+    }
+    store->head_changed = true;
+    clear(&b);
+    ef_free(b.groups);
+    close_statements(&s);
+    const uint64_t *const n_groups = store->head.n_groups;
+    return status == EFFACE_OK
+               ? fit_buckets(store, n_groups[0] > n_groups[1] ? n_groups[0] : n_groups[1], error)
+               : status;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
+                            ef_group *group, bool *found, efface_error *error) {
+    statements s = {.read_bucket = NULL};
+    bucket b = {.number = 0};
+    *found = false;
+    efface_status status = open_to_read(store, &s, error);
+    if (status == EFFACE_OK)
+        status = read_bucket(store, &s, ef_group_bucket_of(&store->head, kind, number), &b, error);
+    ef_group *const there = status == EFFACE_OK ? find(&b, number) : NULL;
+    if (there != NULL) {
+        *group = *there;
+        there->text = NULL;
+        *found = true;
+    }
+    clear(&b);
+    ef_free(b.groups);
+    close_statements(&s);
+    return status;
+}
+
+efface_status ef_groups_each(efface_store *store,
+                             efface_status (*each)(void *context, const ef_group *group,
+                                                   efface_error *error),
+                             void *context, efface_error *error) {
+    const ef_head *const head = &store->head;
+    statements s = {.read_bucket = NULL};
+    bucket b = {.number = 0};
+    uint64_t n_groups[EF_GROUP_KINDS] = {0};
+    ef_u128 sums[EF_GROUP_KINDS] = {0};
+    efface_status status = open_to_read(store, &s, error);
+    for (uint64_t i = 0; status == EFFACE_OK && i < ef_group_buckets(head); i++) {
+        const ef_group_kind kind = kind_of(store, i);
+        status = read_bucket(store, &s, i, &b, error);
+        n_groups[kind] += b.n_groups;
+        sums[kind] += b.sum;
+        for (size_t j = 0; status == EFFACE_OK && j < b.n_groups; j++)
+            status = each(context, &b.groups[j], error);
+    }
+    for (int kind = 0; status == EFFACE_OK && kind < EF_GROUP_KINDS; kind++)
+        if (n_groups[kind] != head->n_groups[kind] || sums[kind] != head->groups_sum[kind])
+            status = ef_store_corrupt(error, kind == EF_GROUP_OWNER
+                                                 ? "its owners do not match their checksum"
+                                                 : "its labels do not match their checksum");
+    clear(&b);
+    ef_free(b.groups);
+    close_statements(&s);
+    return status;
+}
+
+/* ---------------------------------------------------------------- all buckets */
+
+efface_status ef_groups_make(efface_store *store, uint64_t n_groups, efface_error *error) {
+    statements s = {.read_bucket = NULL};
+    bucket b = {.number = 0};
+    store->head.group_slots = ef_group_slots_for(n_groups);
+    store->head_changed = true;
+    efface_status status = open_to_write(store, &s, error);
+    for (; status == EFFACE_OK && b.number < ef_group_buckets(&store->head); b.number++)
+        status = write_bucket(store, &s, &b, error);
+    close_statements(&s);
+    return status;
+}
+
+typedef struct all_groups {
+    ef_group *groups;
+    size_t n_groups;
+    size_t capacity;
+} all_groups;
+
+static efface_status collect(void *context, const ef_group *group, efface_error *error) {
+    all_groups *const all = context;
+    bucket b = {.groups = all->groups, .n_groups = all->n_groups, .capacity = all->capacity};
+    ef_group *const copy = append(&b);
+    if (copy == NULL)
+        return ef_fail_memory(error);
+    *all = (all_groups){b.groups, b.n_groups, b.capacity};
+    *copy = *group;
+    copy->text = NULL;
+    if (group->text == NULL)
+        return EFFACE_OK;
+    copy->text = ef_alloc(strlen(group->text) + 1, 1);
+    if (copy->text == NULL)
+        return ef_fail_memory(error);
+    memcpy(copy->text, group->text, strlen(group->text) + 1);
+    return EFFACE_OK;
+}
+
+/* Spreads the groups anew when n_groups of a kind are too many for their buckets. */
+static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_error *error) {
+    ef_head *const head = &store->head;
+    if (n_groups / FULL <= head->group_slots)
+        return EFFACE_OK;
+    all_groups all = {NULL, 0, 0};
+    statements s = {.read_bucket = NULL};
+    efface_status status = ef_groups_each(store, collect, &all, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error);
+    if (status == EFFACE_OK)
+        status = ef_groups_make(store, n_groups, error);
+    const size_t n_buckets = (size_t)ef_group_buckets(head);
+    bucket *const buckets = ef_alloc_zero(n_buckets, sizeof *buckets);
+    if (status == EFFACE_OK && buckets == NULL)
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = open_to_write(store, &s, error);
+    for (size_t i = 0; status == EFFACE_OK && i < all.n_groups; i++) {
+        const ef_group *const group = &all.groups[i];
+        const uint64_t number = ef_group_bucket_of(head, group->kind, group->number);
+        buckets[number].n_groups++;
+        buckets[number].sum += ef_seal_group(head, group);
+        status = write_group(store, &s, number, group, error);
+    }
+    for (size_t i = 0; status == EFFACE_OK && i < n_buckets; i++) {
+        buckets[i].number = i;
+        status = write_bucket(store, &s, &buckets[i], error);
+    }
+    close_statements(&s);
+    ef_free(buckets);
+    for (size_t i = 0; i < all.n_groups; i++)
+        ef_free(all.groups[i].text);
+    ef_free(all.groups);
+    return status;
+}

@@ -1,0 +1,743 @@
+/*
+ * What is left of a forgotten row: nothing, in no file of the store (store.c, invariant 2).
+ *
+ * Rows have values, ids and owners that stand for themselves: after each kind of request all files
+ * are searched for them, in every form in which they could be there: float32 runs of two values and
+ * float64 values, ids as eight bytes in both orders, as SQLite's varint, as text. Before the
+ * request the same search must find the row, or it would prove nothing.
+ *
+ * Stores have models of every family and of each way in which they work (law/law_families.h). What
+ * is not searched for: a row's values rounded and summed up with those of others, which is what a
+ * model is. test_forgotten.c is about texts and updates, and about what is left in tables.
+ */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "law/law_families.h"
+#include "store/scenes/faulty_vfs.h"
+#include "store/scenes/store_scene.h"
+
+#include <inttypes.h>
+
+#define N_COLUMNS 6
+#define MOST_COLUMNS 1500
+#define N_ROWS 3000
+#define MOST_ROWS 6000
+#define N_OWNERS 700
+#define STORE "rest.efface"
+
+static uint64_t random_state;
+
+static uint64_t next(void) {
+    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static size_t below(size_t limit) {
+    return (size_t)(next() % limit);
+}
+
+/* ---------------------------------------------------------------- rows that stand for themselves
+ */
+
+typedef struct person {
+    uint64_t id, owner;
+    float *values;
+    bool is_there;
+} person;
+
+static person people[MOST_ROWS];
+static size_t n_people;
+static uint32_t n_columns = N_COLUMNS;
+
+/* 0.5 to 1 times a power of two, with all bits of the significand in use. */
+static float make_value(void) {
+    float x = (float)(0x800000 + (next() >> 41)) * 0x1p-24f;
+    for (size_t e = below(3); e > 0; e--)
+        x *= 2.0f;
+    return next() % 2 == 0 ? x : -x;
+}
+
+static person *make_person(bool lone) {
+    assert_true(n_people < MOST_ROWS);
+    person *const p = &people[n_people++];
+    p->is_there = true;
+    p->id = next() | UINT64_C(0x0100000000000000); /* eight bytes in any encoding */
+    p->owner = lone ? next() : people[below(n_people)].owner;
+    if (p->owner == 0)
+        p->owner = next();
+    free(p->values);
+    p->values = malloc(n_columns * sizeof *p->values);
+    assert_non_null(p->values);
+    for (uint32_t j = 0; j < n_columns; j++)
+        p->values[j] = make_value();
+    return p;
+}
+
+static efface_data *data_of(size_t first) {
+    const size_t n = n_people - first;
+    efface_data *data = NULL;
+    REQUIRE_OK(efface_data_create(n_columns, &data, error));
+    for (size_t i = 0; i < n; i++) {
+        const person *const p = &people[first + i];
+        const int64_t label = (int64_t)(p->id % 5); /* what classes are of; nobody is known by it */
+        const efface_rows row = {
+            .n_rows = 1, .values = p->values, .ids = &p->id, .owners = &p->owner, .labels = &label};
+        REQUIRE_OK(efface_data_add(data, &row, error));
+    }
+    return data;
+}
+
+/* Every third model is of the two columns that have an extreme. */
+static void fit_model(efface_store *store, const law_family *family, unsigned way) {
+    static const uint32_t some[] = {3, 2};
+    law_params params;
+    char name[EFFACE_MODEL_NAME_BYTES];
+    const bool all = way % 3 != 0;
+    (void)snprintf(name, sizeof name, "%s-%u", family->name, way);
+    family->choose(&params, way, all ? n_columns : 2);
+    const efface_new_model asked = {.name = name,
+                                    .params = &params.common,
+                                    .columns = all ? NULL : some,
+                                    .n_columns = all ? 0 : 2};
+    REQUIRE_OK(efface_store_fit(store, &asked, NULL, error));
+}
+
+static efface_store *begin(size_t n_rows, bool with_models) {
+    empty_folder();
+    random_state = 20240229;
+    n_people = 0;
+    for (size_t i = 0; i < n_rows; i++)
+        (void)make_person(i < N_OWNERS || i % 2 == 0);
+    people[0].values[2] = 100.5433f; /* extreme: kept by name in the models */
+    people[1].values[3] = -77.12345f;
+    efface_data *const data = data_of(0);
+    efface_store *store = NULL;
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
+    efface_data_free(data);
+    if (!with_models)
+        return store;
+    for (size_t f = 0; f < law_n_families; f++)
+        /* The ways of later families share their parts: every other one will do. */
+        for (unsigned way = 0; way < law_families[f]->n_ways; way += f == 0 ? 1 : 2)
+            fit_model(store, law_families[f], way);
+    return store;
+}
+
+/* ---------------------------------------------------------------- the search */
+
+/* Bytes that are searched for, and what they are of whom. */
+typedef struct form {
+    unsigned char bytes[24];
+    size_t n_bytes;
+    const char *what;
+    const person *of;
+} form;
+
+/* Those of eight bytes and more are found by their first eight, all in one pass over a file. */
+#define N_SLOTS (1u << 20)
+
+typedef struct search {
+    form *forms;
+    size_t n_forms, capacity, n_found;
+    uint32_t *slots; /* form + 1, by the first eight bytes */
+    const person *of;
+    bool quiet;
+} search;
+
+static uint64_t first_eight(const unsigned char *bytes) {
+    uint64_t x;
+    memcpy(&x, bytes, sizeof x);
+    return x;
+}
+
+static size_t slot_of(const unsigned char *bytes) {
+    return (size_t)((first_eight(bytes) * UINT64_C(0x9E3779B97F4A7C15)) >> 44);
+}
+
+static void add_form(search *s, const char *what, const void *bytes, size_t n_bytes) {
+    if (s->n_forms == s->capacity) {
+        s->capacity = 2 * s->capacity + 64;
+        s->forms = realloc(s->forms, s->capacity * sizeof *s->forms);
+        assert_non_null(s->forms);
+    }
+    form *const f = &s->forms[s->n_forms++];
+    assert_true(n_bytes <= sizeof f->bytes && s->n_forms < N_SLOTS / 2);
+    memcpy(f->bytes, bytes, n_bytes);
+    f->n_bytes = n_bytes;
+    f->what = what;
+    f->of = s->of;
+    if (n_bytes < 8)
+        return;
+    if (s->slots == NULL)
+        s->slots = calloc(N_SLOTS, sizeof *s->slots);
+    assert_non_null(s->slots);
+    size_t slot = slot_of(f->bytes);
+    while (s->slots[slot] != 0)
+        slot = (slot + 1) % N_SLOTS;
+    s->slots[slot] = (uint32_t)s->n_forms;
+}
+
+static void free_search(search *s) {
+    free(s->forms);
+    free(s->slots);
+    *s = (search){.forms = NULL};
+}
+
+static void add_number(search *s, const char *what, uint64_t number) {
+    unsigned char little[8], big[8], varint[9];
+    char text[24];
+    uint64_t rest = number >> 8;
+    for (int i = 0; i < 8; i++) {
+        little[i] = (unsigned char)(number >> (8 * i));
+        big[7 - i] = little[i];
+    }
+    varint[8] = (unsigned char)number;
+    for (int i = 7; i >= 0; i--, rest >>= 7)
+        varint[i] = (unsigned char)(rest & 0x7F) | 0x80;
+    add_form(s, what, little, 8);
+    add_form(s, what, big, 8);
+    add_form(s, what, varint, 9);
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    add_form(s, what, text, strlen(text));
+    for (int order = 0; order < 2; order++) {
+        for (int i = 0; i < 8; i++)
+            (void)snprintf(text + (size_t)2 * (size_t)i, 3, "%02x",
+                           (unsigned)(order == 0 ? little : big)[i]);
+        add_form(s, what, text, 16);
+    }
+}
+
+static void turn(unsigned char *bytes, size_t n_bytes) {
+    for (size_t i = 0; i < n_bytes / 2; i++) {
+        const unsigned char b = bytes[i];
+        bytes[i] = bytes[n_bytes - 1 - i];
+        bytes[n_bytes - 1 - i] = b;
+    }
+}
+
+static void add_values(search *s, const person *p) {
+    unsigned char run[8];
+    const uint32_t step = n_columns == N_COLUMNS ? 1 : 50;
+    for (uint32_t j = 0; j < n_columns; j += step) {
+        const double wide = (double)p->values[j];
+        memcpy(run, &wide, 8);
+        add_form(s, "a value as float64", run, 8);
+        if (j + 1 == n_columns)
+            break;
+        memcpy(run, &p->values[j], 8);
+        add_form(s, "two values", run, 8);
+        turn(run, 8);
+        add_form(s, "two values", run, 8);
+        const float swapped[2] = {p->values[j + 1], p->values[j]};
+        memcpy(run, swapped, 8);
+        add_form(s, "two values", run, 8);
+    }
+}
+
+static void found(search *s, const form *f, size_t at, const char *name) {
+    s->n_found++;
+    if (!s->quiet && s->n_found < 10)
+        print_message("%s of row %td of %zu, %zu bytes, at %zu of %s\n", f->what,
+                      f->of != NULL ? f->of - people : -1, n_people, f->n_bytes, at, name);
+}
+
+static void search_file(const char *name, void *context) {
+    search *const s = context;
+    image file = read_image(in_folder(name));
+    for (size_t at = 0; s->slots != NULL && at + 8 <= file.n_bytes; at++) {
+        for (size_t slot = slot_of(file.bytes + at); s->slots[slot] != 0;
+             slot = (slot + 1) % N_SLOTS) {
+            const form *const f = &s->forms[s->slots[slot] - 1];
+            if (at + f->n_bytes <= file.n_bytes &&
+                memcmp(file.bytes + at, f->bytes, f->n_bytes) == 0)
+                found(s, f, at, name);
+        }
+    }
+    for (size_t i = 0; i < s->n_forms; i++)
+        for (size_t at = 0; s->forms[i].n_bytes < 8 && at + s->forms[i].n_bytes <= file.n_bytes;
+             at++)
+            if (memcmp(file.bytes + at, s->forms[i].bytes, s->forms[i].n_bytes) == 0)
+                found(s, &s->forms[i], at, name);
+    free(file.bytes);
+}
+
+static size_t search_all(search *s) {
+    s->n_found = 0;
+    (void)visit_files(folder, search_file, s);
+    return s->n_found;
+}
+
+static bool owner_remains(uint64_t owner) {
+    for (size_t i = 0; i < n_people; i++)
+        if (people[i].is_there && people[i].owner == owner)
+            return true;
+    return false;
+}
+
+/* The row can be found: its id, its owner, and all its values. */
+static void check_present(const person *p) {
+    for (int what = 0; what < 3; what++) {
+        search s = {.quiet = true};
+        if (what == 0)
+            add_number(&s, "the id", p->id);
+        else if (what == 1)
+            add_number(&s, "the owner", p->owner);
+        else
+            add_values(&s, p);
+        assert_true(search_all(&s) >= (what == 2 ? N_COLUMNS - 1 : 1));
+        free_search(&s);
+    }
+}
+
+/* No file beside the store's two, the journal empty, and no temporary file. */
+static void check_files(void) {
+    assert_int_equal(visit_files("leftovers_tmp", NULL, NULL), 0);
+    image journal = read_image(in_folder(STORE "-journal"));
+    assert_int_equal(journal.n_bytes, 0);
+    free(journal.bytes);
+    assert_true(visit_files(folder, NULL, NULL) <= 2);
+}
+
+/* Nothing is left of one who left, or of all who did so far (NULL). */
+static void check_gone(const person *who, const char *after) {
+    search s = {.quiet = false};
+    check_files();
+    for (size_t i = 0; i < n_people; i++) {
+        const person *const p = &people[i];
+        if (p->is_there || (who != NULL && who != p))
+            continue;
+        s.of = p;
+        add_number(&s, "the id", p->id);
+        if (!owner_remains(p->owner))
+            add_number(&s, "the owner", p->owner);
+        add_values(&s, p);
+    }
+    assert_true(s.n_forms != 0);
+    if (search_all(&s) != 0)
+        fail_msg("something is left after %s", after);
+    free_search(&s);
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void forget_ids(efface_store *store, const size_t *who, size_t n) {
+    static uint64_t ids[MOST_ROWS];
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = people[who[i]].id;
+        people[who[i]].is_there = false;
+    }
+    const efface_request request = {.ids = ids, .n_ids = n};
+    REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+}
+
+static void forget_one(efface_store *store, size_t who, const char *after) {
+    check_present(&people[who]);
+    forget_ids(store, &who, 1);
+    check_gone(&people[who], after);
+}
+
+static size_t someone(void) {
+    for (;;) {
+        const size_t i = below(n_people);
+        if (people[i].is_there)
+            return i;
+    }
+}
+
+/* Several at random, in one request. */
+static void forget_some(efface_store *store, size_t n) {
+    static size_t who[MOST_ROWS];
+    for (size_t i = 0; i < n; i++) {
+        who[i] = someone();
+        people[who[i]].is_there = false;
+    }
+    forget_ids(store, who, n);
+}
+
+static void rows_by_id_and_owner(void **state) {
+    (void)state;
+    efface_store *const store = begin(N_ROWS, true);
+    for (int i = 0; i < 12; i++)
+        forget_one(store, someone(), "a row was forgotten by its id");
+    for (int i = 0; i < 8; i++) {
+        const uint64_t owner = people[someone()].owner;
+        const efface_request request = {.owners = &owner, .n_owners = 1};
+        REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+        for (size_t k = 0; k < n_people; k++)
+            people[k].is_there &= people[k].owner != owner;
+    }
+    check_gone(NULL, "rows were forgotten by their owners");
+    forget_some(store, 400);
+    check_gone(NULL, "a batch was forgotten");
+    check_whole(store);
+    efface_store_close(store);
+    check_gone(NULL, "the store was closed");
+}
+
+/* A request for each of some rows, in one transaction; one of them is about nobody. */
+static void forget_together(efface_store *store, const size_t *who, size_t n) {
+    efface_request requests[32];
+    efface_store_change changes[32];
+    static const uint64_t nobody = 12345;
+    assert_true(n < 32);
+    for (size_t i = 0; i <= n; i++) {
+        requests[i] = (efface_request){.ids = i < n ? &people[who[i]].id : &nobody, .n_ids = 1};
+        changes[i] = (efface_store_change){.kind = EFFACE_CHANGE_FORGET, .request = &requests[i]};
+    }
+    REQUIRE_OK(efface_store_change_all(store, changes, n + 1, error));
+    for (size_t i = 0; i <= n; i++) {
+        assert_int_equal(changes[i].status, i < n ? EFFACE_OK : EFFACE_E_NOT_FOUND);
+        efface_store_report_free(&changes[i].report);
+        if (i < n)
+            people[who[i]].is_there = false;
+    }
+}
+
+/* Rows and models stay in memory; what comes and leaves does so in groups. */
+static void groups_of_a_resident_handle(void **state) {
+    (void)state;
+    efface_store_close(begin(N_ROWS, true));
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    options.resident = 1;
+    REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+    for (size_t round = 0; round < 4; round++) {
+        size_t who[20], n = 0;
+        who[n++] = round < 2 ? round : someone(); /* those that have an extreme */
+        people[who[0]].is_there = false;
+        for (; n < 20; n++) {
+            who[n] = someone();
+            people[who[n]].is_there = false;
+        }
+        check_present(&people[who[7]]);
+        forget_together(store, who, n);
+        check_gone(NULL, "a group was forgotten");
+    }
+    /* Learned and forgotten in one transaction: never there. */
+    const size_t first = n_people;
+    (void)make_person(true);
+    efface_data *const data = data_of(first);
+    const efface_request request = {.ids = &people[first].id, .n_ids = 1};
+    efface_store_change changes[] = {{.kind = EFFACE_CHANGE_LEARN, .data = data},
+                                     {.kind = EFFACE_CHANGE_FORGET, .request = &request}};
+    REQUIRE_OK(efface_store_change_all(store, changes, 2, error));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(changes[i].status, EFFACE_OK);
+        efface_store_report_free(&changes[i].report);
+    }
+    people[first].is_there = false;
+    efface_data_free(data);
+    check_gone(NULL, "a row was learned and forgotten at once");
+    check_whole(store);
+    efface_store_close(store);
+    check_gone(NULL, "the store was closed");
+}
+
+static void extremes_of_columns(void **state) {
+    (void)state;
+    efface_store *const store = begin(N_ROWS, true);
+    for (size_t i = 0; i < 2; i++) {
+        const float extreme = people[i].values[2 + i];
+        search s = {.quiet = true};
+        add_form(&s, "an extreme value", &extreme, sizeof extreme);
+        assert_true(search_all(&s) > 1); /* in the row, and in models */
+        forget_one(store, i, "the extreme of a column was forgotten");
+        s.quiet = false;
+        assert_int_equal(search_all(&s), 0);
+        free_search(&s);
+    }
+    efface_store_close(store);
+}
+
+/* Rows with random ids come between those that are there, so that pages are split and cells are
+ * copied; most rows leave again, so that pages are merged. */
+static void pages_that_were_split_and_merged(void **state) {
+    (void)state;
+    efface_store *const store = begin(N_ROWS, false);
+    for (int round = 0; round < 6; round++) {
+        const size_t first = n_people;
+        for (int i = 0; i < 400; i++)
+            (void)make_person(i % 2 == 0);
+        efface_data *const data = data_of(first);
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
+        efface_data_free(data);
+        forget_some(store, round < 3 ? 300 : 800);
+        check_gone(NULL, "rows came and left");
+    }
+    check_whole(store);
+    while (info_of(store).n_rows > 0) {
+        const uint64_t n = info_of(store).n_rows;
+        forget_some(store, n > 100 ? 100 : (size_t)n);
+    }
+    check_gone(NULL, "all rows were forgotten");
+    check_whole(store);
+    efface_store_close(store);
+}
+
+/* One at a time, so that each is searched for by itself while its neighbours are there. */
+static void every_row_of_a_page(void **state) {
+    (void)state;
+    efface_store *const store = begin(600, false);
+    for (int i = 0; i < 550; i++) {
+        const size_t who = someone();
+        forget_ids(store, &who, 1);
+        check_gone(&people[who], "one row after another was forgotten");
+    }
+    efface_store_close(store);
+}
+
+/* Rows so wide that SQLite keeps a part of each on pages of its own. */
+static void wide_rows(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {300, 1100, MOST_COLUMNS};
+    for (int i = 0; i < 3; i++) {
+        n_columns = widths[i];
+        efface_store *const store = begin(120, false);
+        for (int k = 0; k < 10; k++)
+            forget_one(store, someone(), "a wide row was forgotten");
+        const size_t first = n_people;
+        for (int k = 0; k < 30; k++)
+            (void)make_person(true);
+        efface_data *const data = data_of(first);
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
+        efface_data_free(data);
+        forget_some(store, 100);
+        check_gone(NULL, "wide rows were forgotten");
+        check_whole(store);
+        efface_store_close(store);
+    }
+    n_columns = N_COLUMNS;
+}
+
+static void models_that_went(void **state) {
+    (void)state;
+    efface_store *const store = begin(N_ROWS, true);
+    REQUIRE_OK(efface_store_rekey(store, NULL, 99, error));
+    forget_one(store, 0, "models got new seeds");
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    REQUIRE_OK(efface_store_models(store, &models, &n_models, error));
+    for (size_t i = 0; i < n_models; i++) {
+        REQUIRE_OK(efface_store_drop(store, models[i].name, error));
+        if (i == 0)
+            forget_one(store, 1, "a model was dropped");
+    }
+    efface_models_free(models);
+    check_gone(NULL, "all models were dropped");
+    const float extremes[2] = {people[0].values[2], people[1].values[3]};
+    search s = {.quiet = false};
+    add_form(&s, "an extreme value", &extremes[0], sizeof extremes[0]);
+    add_form(&s, "an extreme value", &extremes[1], sizeof extremes[1]);
+    assert_int_equal(search_all(&s), 0);
+    free_search(&s);
+    efface_store_close(store);
+}
+
+static void requests_that_failed(void **state) {
+    (void)state;
+    efface_store *const store = begin(N_ROWS, true);
+    forget_some(store, 20);
+    const uint64_t ids[2] = {people[someone()].id, 12345};
+    const efface_request request = {.ids = ids, .n_ids = 2};
+    assert_int_equal(efface_store_forget(store, &request, NULL, NULL), EFFACE_E_NOT_FOUND);
+    /* A row that could not be learned was never there. */
+    const size_t first = n_people;
+    person *const stranger = make_person(true);
+    person *const twice = make_person(true);
+    stranger->is_there = twice->is_there = false;
+    twice->id = people[someone()].id;
+    efface_data *const data = data_of(first);
+    const efface_status status = efface_store_learn(store, data, NULL, NULL, NULL);
+    efface_data_free(data);
+    n_people = first + 1;
+    assert_int_equal(status, EFFACE_E_DUPLICATE);
+    check_gone(NULL, "requests failed");
+    forget_some(store, 20);
+    check_gone(NULL, "a request followed one that failed");
+    check_whole(store);
+    efface_store_close(store);
+}
+
+/* ---------------------------------------------------------------- crashes */
+
+typedef struct copier {
+    long left;
+} copier;
+
+/* Copies all files as they are in the middle of a transaction. */
+static void copy_now(void *context) {
+    copier *const c = context;
+    if (--c->left == 0)
+        assert_true(disk_save(folder));
+}
+
+/* A process that was killed, or a machine that lost power, in the middle of a request: opened
+ * again, the request is made once more, and nothing is left of the row. */
+static void try_crash(const image *base, long n, uint64_t seed, bool *over) {
+    empty_folder();
+    disk_clear();
+    disk_put(STORE, base->bytes, base->n_bytes);
+    disk_use();
+    efface_store *store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    const size_t who = 5;
+    const efface_request request = {
+        .ids = &people[who].id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
+    copier c = {.left = n};
+    people[who].is_there = true;
+    if (seed == 0)
+        disk_watch(DISK_CHANGE, copy_now, &c);
+    else
+        disk_arm(DISK_POWER, DISK_CHANGE, n, seed);
+    const efface_status status = efface_store_forget(store, &request, NULL, NULL);
+    disk_watch(0, NULL, NULL);
+    *over = seed == 0 ? c.left > 0 : !disk_disarm(NULL);
+    assert_true(status == EFFACE_OK || seed != 0);
+    efface_store_close(store);
+    if (seed != 0 || *over) {
+        disk_reboot();
+        assert_true(disk_save(folder));
+    }
+    disk_leave();
+    store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    const bool done = info_of(store).n_rows + 1 == n_people;
+    if (!done)
+        check_present(&people[who]);
+    REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+    people[who].is_there = false;
+    check_gone(&people[who], "a crash");
+    efface_store_close(store);
+}
+
+static void crashes(void **state) {
+    (void)state;
+    efface_store_close(begin(400, true));
+    image base = read_image(in_folder(STORE));
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        bool over = false;
+        long n = 1;
+        for (; !over; n++)
+            try_crash(&base, n, seed, &over);
+        assert_true(n > 8);
+    }
+    free(base.bytes);
+    disk_clear();
+}
+
+/* So many rows that sorting them for an index takes more memory than SQLite takes by itself. A file
+ * it sorts in would be without a name, and in no folder: the disk tells. */
+static void sorting_needs_no_file(void **state) {
+    (void)state;
+    const size_t n = 100000;
+    float *const values = malloc(n * sizeof *values);
+    uint64_t *const ids = malloc(2 * n * sizeof *ids), *const owners = ids + n;
+    assert_true(values != NULL && ids != NULL);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = make_value();
+        ids[i] = i;
+        owners[i] = next();
+    }
+    const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .owners = owners};
+    efface_data *const data = make_data(1, &rows);
+    efface_store *store = NULL;
+    empty_folder();
+    disk_clear();
+    disk_use();
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
+    const efface_request request = {.owners = owners, .n_owners = n / 4};
+    REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+    efface_store_close(store);
+    disk_leave();
+    disk_clear();
+    assert_int_equal(disk_temporary_files(), 0);
+    efface_data_free(data);
+    free(values);
+    free(ids);
+}
+
+/* ---------------------------------------------------------------- texts */
+
+static void texts_are_in_no_file(void **state) {
+    (void)state;
+    empty_folder();
+    static const char csv[] = "name,patient,height,weight\n"
+                              "Anselm-Kiefernholz,Krankenhaus-Nord,1.234567,81.7654\n"
+                              "Berta-Birkenfeld,Krankenhaus-Sued,1.345678,72.8765\n"
+                              "Cosima-Buchenau,Krankenhaus-Nord,1.456789,63.9876\n";
+    write_image("leftovers.csv", csv, sizeof csv - 1);
+    efface_load_options options;
+    efface_load_options_init(&options);
+    memcpy(options.hash_key, hash_key, sizeof options.hash_key);
+    options.id_column = "name";
+    options.owner_column = "patient";
+    efface_data *data = NULL;
+    efface_store *store = NULL;
+    REQUIRE_OK(efface_data_load("leftovers.csv", &options, &data, error));
+    assert_int_equal(unlink("leftovers.csv"), 0);
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
+    efface_data_free(data);
+    search texts = {.quiet = false};
+    add_form(&texts, "a name", "Kiefernholz", 11);
+    add_form(&texts, "a name", "Buchenau", 8);
+    add_form(&texts, "an owner", "Krankenhaus", 11);
+    assert_int_equal(search_all(&texts), 0);
+    const char *const name = "Berta-Birkenfeld", *const owner = "Krankenhaus-Nord";
+    const uint64_t id = efface_store_text_id(store, name, strlen(name));
+    const uint64_t owner_id = efface_store_text_id(store, owner, strlen(owner));
+    const uint64_t first = efface_store_text_id(store, "Anselm-Kiefernholz", 18);
+    search numbers = {.quiet = true};
+    add_number(&numbers, "an owner", owner_id);
+    assert_true(search_all(&numbers) != 0);
+    const efface_request request = {.ids = &id, .n_ids = 1, .owners = &owner_id, .n_owners = 1};
+    efface_store_report report;
+    REQUIRE_OK(efface_store_forget(store, &request, &report, error));
+    assert_int_equal(report.n_forgotten, 3);
+    efface_store_report_free(&report);
+    numbers.quiet = false;
+    add_number(&numbers, "an id", id);
+    add_number(&numbers, "an id", first);
+    assert_int_equal(search_all(&numbers), 0);
+    assert_int_equal(search_all(&texts), 0);
+    free_search(&texts);
+    free_search(&numbers);
+    efface_store_close(store);
+}
+
+static int begin_all(void **state) {
+    if (mkdir("leftovers_tmp", 0700) != 0 && visit_files("leftovers_tmp", NULL, NULL) != 0)
+        return -1;
+    return setenv("TMPDIR", "leftovers_tmp", 1) == 0 &&
+                   setenv("SQLITE_TMPDIR", "leftovers_tmp", 1) == 0
+               ? begin_folder(state)
+               : -1;
+}
+
+static int end_all(void **state) {
+    for (size_t i = 0; i < MOST_ROWS; i++)
+        free(people[i].values);
+    return end_folder(state) == 0 ? rmdir("leftovers_tmp") : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_by_id_and_owner),
+        cmocka_unit_test(groups_of_a_resident_handle),
+        cmocka_unit_test(extremes_of_columns),
+        cmocka_unit_test(pages_that_were_split_and_merged),
+        cmocka_unit_test(every_row_of_a_page),
+        cmocka_unit_test(wide_rows),
+        cmocka_unit_test(models_that_went),
+        cmocka_unit_test(requests_that_failed),
+        cmocka_unit_test(crashes),
+        cmocka_unit_test(sorting_needs_no_file),
+        cmocka_unit_test(texts_are_in_no_file),
+    };
+    return cmocka_run_group_tests(tests, begin_all, end_all);
+}
