@@ -6,11 +6,11 @@
 #include <math.h>
 
 /* Larger weights of folded centroids might overflow float32. */
-#define MOST_WEIGHT 0x1p100
+#define MAX_WEIGHT 0x1p100
 
 /* Folding is worth it while the error is small beside the squared distance of centroids: else the
  * filter would leave too much to the integers. */
-#define MOST_ERROR (1.0 / 32.0)
+#define MAX_ERROR (1.0 / 32.0)
 
 static double size_of(double x) {
     return x < 0.0 ? -x : x;
@@ -96,7 +96,7 @@ static void fold_column(ef_centers *centers, uint32_t j, double low, double step
     for (uint32_t c = 0; c < k; c++) {
         const int64_t center = column[(size_t)c * centers->n_columns];
         const double v = (double)(center - origin), weight = -2.0 * v * step;
-        if (!(size_of(weight) < MOST_WEIGHT))
+        if (!(size_of(weight) < MAX_WEIGHT))
             centers->folds = false;
         centers->folded[(size_t)j * k + c] = centers->folds ? (float)weight : 0.0F;
         folded[c].bias += (double)(center * center - origin * origin) + 2.0 * v * low;
@@ -137,7 +137,7 @@ static bool fold(ef_centers *centers, const ef_map *map, int64_t most_square, bo
     centers->folded_norm = (float)(1.6 * root_above((double)d) +
                                    4.0 * 0x1p-24 * (2.0 * norm + 0x1p23 * root_above((double)d)));
     centers->folded_norm_factor = (float)(1.0 + 2.0 * ((double)d + 8.0) * 0x1p-24 + 0x1p-22);
-    centers->folds = centers->folds && error <= MOST_ERROR * most.norm2;
+    centers->folds = centers->folds && error <= MAX_ERROR * most.norm2;
     return true;
 }
 

@@ -4,14 +4,14 @@
  * Everything is an integer of at most 2^53 in magnitude on the way, hence exact as a double.
  */
 #define STRIP_VECTORS (EF_STRIP / REALS)
-#define MOST_WIDE 3
+#define MAX_WIDE 3
 
 /* The sums of TALL columns of `a` with those of `wide` vectors of `b`, the first of which is number
  * `first`. They fit the registers: the more of them, the fewer loads there are for each. */
 LANE_OP void add_tile(const double *a, const double *b, size_t strip_doubles, unsigned first,
                       unsigned wide, unsigned n_rows, int64_t *to, size_t stride) {
-    vr sum[TALL][MOST_WIDE];
-    const double *from[MOST_WIDE];
+    vr sum[TALL][MAX_WIDE];
+    const double *from[MAX_WIDE];
     for (unsigned v = 0; v < wide; v++) {
         from[v] =
             b + (first + v) / STRIP_VECTORS * strip_doubles + (first + v) % STRIP_VECTORS * REALS;
@@ -19,7 +19,7 @@ LANE_OP void add_tile(const double *a, const double *b, size_t strip_doubles, un
             sum[i][v] = vr_set1(0.0);
     }
     for (size_t r = 0; r < (size_t)n_rows * EF_STRIP; r += EF_STRIP) {
-        vr row[MOST_WIDE];
+        vr row[MAX_WIDE];
         for (unsigned v = 0; v < wide; v++)
             row[v] = vr_load(from[v] + r);
         for (unsigned i = 0; i < TALL; i++) {

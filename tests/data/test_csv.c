@@ -158,7 +158,7 @@ static void test_bad_numbers(void **state) {
 static void assert_like_strtod(const char *text) {
     double value = 0;
     const double expected = strtod(text, NULL);
-    const ef_number result = ef_number_parse(text, strlen(text), &value);
+    const ef_parsed result = ef_number_parse(text, strlen(text), &value);
     if (result == EF_NUMBER_TOO_LARGE) {
         if (!(expected >= 1e40 || expected <= -1e40))
             fail_msg("%s is not too large", text);

@@ -84,7 +84,7 @@ static void test_columns_without_names(void **state) {
 }
 
 static void assert_shown(const char *text, size_t n_bytes, const char *right) {
-    const ef_field_shown shown = ef_field_show((ef_field){text, n_bytes});
+    const ef_field_shown shown = ef_field_show((ef_csv_field){text, n_bytes});
     assert_string_equal(shown.text, right);
 }
 

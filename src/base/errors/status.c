@@ -76,6 +76,15 @@ efface_status ef_fail_at(efface_error *error, efface_status status, const char *
     return status;
 }
 
+efface_status ef_fail_state(efface_error *error, const char *what) {
+    return ef_fail(error, EFFACE_E_FORMAT,
+                   "the state of the model is damaged or was made with other parameters: %s", what);
+}
+
+efface_status ef_fail_published(efface_error *error, const char *what) {
+    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
+}
+
 void ef_note_system(efface_error *error, int os_error) {
     if (error != NULL)
         error->os_error = os_error;

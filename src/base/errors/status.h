@@ -22,6 +22,11 @@ efface_status ef_fail_at(efface_error *error, efface_status status, const char *
 /* Adds why the operating system failed, as an errno, to an error that was just filled. */
 void ef_note_system(efface_error *error, int os_error);
 
+/* Bytes that cannot be what they should be: the state of a model, or a published model. `what` says
+ * where it shows. */
+efface_status ef_fail_state(efface_error *error, const char *what);
+efface_status ef_fail_published(efface_error *error, const char *what);
+
 /* The error of a failed allocation; it formats nothing and cannot fail. */
 efface_status ef_fail_memory(efface_error *error);
 

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define MOST_THREADS 1024
+#define MAX_THREADS 1024
 
 /* How often a thread looks before it sleeps, giving way each time: some 30 microseconds. From one
  * run to the next it is often less, and to be woken takes as long. */
@@ -126,8 +126,8 @@ static bool start_worker(ef_pool *pool) {
 ef_pool *ef_pool_create(unsigned n_threads) {
     if (n_threads == 0)
         n_threads = ef_cpu_count();
-    if (n_threads > MOST_THREADS)
-        n_threads = MOST_THREADS;
+    if (n_threads > MAX_THREADS)
+        n_threads = MAX_THREADS;
     ef_pool *const pool = ef_alloc_zero(1, sizeof *pool);
     if (pool == NULL)
         return NULL;

@@ -45,7 +45,7 @@ static listing list_columns(const ef_csv *csv, bool names) {
     return list;
 }
 
-static bool is_number(ef_field field) {
+static bool is_number(ef_csv_field field) {
     double value;
     return ef_number_parse(field.text, field.n_bytes, &value) != EF_NUMBER_NONE;
 }
@@ -56,10 +56,10 @@ static efface_status fail_unclear(const ef_csv *csv, efface_error *error) {
 }
 
 static ef_field_shown show_name(const char *name) {
-    return ef_field_show((ef_field){name, strlen(name)});
+    return ef_field_show((ef_csv_field){name, strlen(name)});
 }
 
-static bool has_name(ef_field field, const char *name, size_t length) {
+static bool has_name(ef_csv_field field, const char *name, size_t length) {
     return field.n_bytes == length && !ef_field_is_blank(field) &&
            memcmp(field.text, name, length) == 0;
 }

@@ -122,13 +122,13 @@ static size_t undouble(unsigned char *text, size_t n_bytes) {
 static bool add_field(ef_csv *csv, const unsigned char *text, size_t n_bytes) {
     if (csv->n_fields == csv->capacity) {
         const size_t capacity = 2 * csv->capacity + 16;
-        ef_field *const fields = ef_realloc(csv->fields, capacity, sizeof *fields);
+        ef_csv_field *const fields = ef_realloc(csv->fields, capacity, sizeof *fields);
         if (fields == NULL)
             return false;
         csv->fields = fields;
         csv->capacity = capacity;
     }
-    csv->fields[csv->n_fields++] = (ef_field){(const char *)text, n_bytes};
+    csv->fields[csv->n_fields++] = (ef_csv_field){(const char *)text, n_bytes};
     return true;
 }
 
@@ -180,7 +180,7 @@ static outcome find_record(ef_csv *csv, search *s) {
     }
     csv->n_record_bytes = s->at;
     for (size_t i = 0; any_doubled && i < csv->n_fields; i++) {
-        ef_field *const field = &csv->fields[i];
+        ef_csv_field *const field = &csv->fields[i];
         unsigned char *const text = s->bytes + ((const unsigned char *)field->text - s->bytes);
         field->n_bytes = undouble(text, field->n_bytes);
     }

@@ -20,7 +20,7 @@ typedef struct ef_csv {
     uint64_t line;         /* where the record begins, from 1 */
     uint64_t n_line_ends;  /* the record has, inside and after */
     size_t n_record_bytes; /* of the reader's bytes are this record */
-    ef_field *fields;      /* valid until the next record */
+    ef_csv_field *fields;  /* valid until the next record */
     size_t n_fields;
     size_t capacity;
 } ef_csv;

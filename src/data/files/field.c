@@ -37,7 +37,7 @@ static bool is_control(uint32_t c) {
            (c >= 0x2066 && c <= 0x2069);
 }
 
-ef_field_shown ef_field_show(ef_field field) {
+ef_field_shown ef_field_show(ef_csv_field field) {
     ef_field_shown shown;
     const unsigned char *const text = (const unsigned char *)field.text;
     const size_t room = sizeof shown.text - sizeof "...";
@@ -67,14 +67,14 @@ ef_field_shown ef_field_show(ef_field field) {
     return shown;
 }
 
-bool ef_field_is_blank(ef_field field) {
+bool ef_field_is_blank(ef_csv_field field) {
     for (size_t i = 0; i < field.n_bytes; i++)
         if (field.text[i] == '\0' || strchr(" \t\r\n", field.text[i]) == NULL)
             return false;
     return true;
 }
 
-bool ef_field_is_missing(ef_field field) {
+bool ef_field_is_missing(ef_csv_field field) {
     static const char *const words[] = {"NA", "N/A", "null", "NULL", "?"};
     while (field.n_bytes > 0 && (*field.text == ' ' || *field.text == '\t')) {
         field.text++;

@@ -92,7 +92,7 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
         return status;
     if (found == CSV)
         return ef_csv_load(reader, options, out, error);
-    ef_array array;
+    ef_file_array array;
     status =
         found == NPY ? ef_npy_header(reader, &array, error) : ef_idx_header(reader, &array, error);
     return status == EFFACE_OK ? ef_array_load(reader, &array, options, out, error) : status;
@@ -106,7 +106,7 @@ static efface_status read_labels(ef_reader *reader, int64_t *labels, size_t n_ro
         return status;
     if (found == CSV)
         return ef_csv_load_labels(reader, labels, n_rows, error);
-    ef_array array;
+    ef_file_array array;
     status =
         found == NPY ? ef_npy_header(reader, &array, error) : ef_idx_header(reader, &array, error);
     return status == EFFACE_OK ? ef_array_load_labels(reader, &array, labels, n_rows, error)

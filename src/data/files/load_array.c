@@ -43,7 +43,7 @@ static size_t element_bytes(ef_element element) {
     return 1;
 }
 
-void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimensions) {
+void ef_array_shape(ef_file_array *array, const uint64_t *dimensions, size_t n_dimensions) {
     assert(n_dimensions > 0);
     array->n_rows = dimensions[0];
     array->n_columns = 1;
@@ -105,7 +105,7 @@ static double double_of(uint64_t bits) {
     for (size_t i = 0; i < n; i++, from += (n_bytes))                                              \
     to[i] = (float)(expression)
 
-static void convert(const ef_array *array, const unsigned char *from, size_t n, float *to) {
+static void convert(const ef_file_array *array, const unsigned char *from, size_t n, float *to) {
     const bool swap = array->big_endian != HOST_BIG_ENDIAN;
     switch (array->element) {
     case EF_ELEMENT_BOOL: EACH(1, *from != 0); break;
@@ -124,7 +124,7 @@ static void convert(const ef_array *array, const unsigned char *from, size_t n, 
 
 /* An element as a double, for labels and messages. Labels are at most 2^53, beyond which integers
  * are rounded; larger ones stay too large. */
-static double convert_one(const ef_array *array, const unsigned char *from) {
+static double convert_one(const ef_file_array *array, const unsigned char *from) {
     const bool swap = array->big_endian != HOST_BIG_ENDIAN;
     if (array->element == EF_ELEMENT_F8)
         return double_of(bits64(from, swap));
@@ -153,8 +153,8 @@ static bool storable(float x, bool missing) {
 
 /* ---------------------------------------------------------------- the file */
 
-static efface_status fail_short(const ef_reader *reader, const ef_array *array, uint64_t element,
-                                efface_error *error) {
+static efface_status fail_short(const ef_reader *reader, const ef_file_array *array,
+                                uint64_t element, efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, element / array->n_columns + 1,
                       element % array->n_columns + 1,
                       "the file ends here, but its header says that it has %" PRIu64
@@ -163,7 +163,7 @@ static efface_status fail_short(const ef_reader *reader, const ef_array *array, 
 }
 
 /* What can be said before the first element is read. Afterwards the number of bytes fits a size. */
-static efface_status check_header(const ef_reader *reader, const ef_array *array,
+static efface_status check_header(const ef_reader *reader, const ef_file_array *array,
                                   efface_error *error) {
     if (array->n_rows == 0 || array->n_columns == 0)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
@@ -190,7 +190,7 @@ static efface_status check_header(const ef_reader *reader, const ef_array *array
 
 /* The next elements of the file as they stand in the reader: at least one and at most `most`, with
  * *n_elements telling how many. `element` is the number of the first, for messages. */
-static efface_status next_elements(ef_reader *reader, const ef_array *array, uint64_t element,
+static efface_status next_elements(ef_reader *reader, const ef_file_array *array, uint64_t element,
                                    size_t most, size_t *n_elements, efface_error *error) {
     const size_t size = element_bytes(array->element);
     const efface_status status = ef_reader_fill(reader, size, error);
@@ -221,7 +221,7 @@ typedef struct chunk {
     bool missing;          /* values may be missing */
 } chunk;
 
-static void convert_wide(const ef_array *array, const unsigned char *from, size_t n,
+static void convert_wide(const ef_file_array *array, const unsigned char *from, size_t n,
                          uint64_t element, const double *offsets, double *wide, float *values) {
     const size_t size = element_bytes(array->element);
     for (size_t i = 0; i < n; i++)
@@ -231,7 +231,7 @@ static void convert_wide(const ef_array *array, const unsigned char *from, size_
 }
 
 /* Fills a chunk with n values, the first of them number `element` of the file. */
-static efface_status read_values(ef_reader *reader, const ef_array *array, uint64_t element,
+static efface_status read_values(ef_reader *reader, const ef_file_array *array, uint64_t element,
                                  const chunk *to, size_t n, efface_error *error) {
     float *const values = to->values;
     const size_t size = element_bytes(array->element);
@@ -264,8 +264,8 @@ static efface_status read_values(ef_reader *reader, const ef_array *array, uint6
 }
 
 /* Room for n_more rows: for all at once if the file has them, else for twice as many as came. */
-static efface_status make_room(const ef_reader *reader, size_t n_all, efface_data *data,
-                               size_t n_more, efface_error *error) {
+static efface_status reserve_set(const ef_reader *reader, size_t n_all, efface_data *data,
+                                 size_t n_more, efface_error *error) {
     const size_t n_rows = efface_data_n_rows(data);
     uint64_t left;
     const bool honest = ef_reader_left(reader, &left); /* check_header compared them */
@@ -283,7 +283,7 @@ static uint64_t part_of(uint64_t n_rows, uint32_t share, uint32_t n_shares) {
     return n_rows / n_shares * share + n_rows % n_shares * share / n_shares;
 }
 
-static range range_of(const ef_array *array, const efface_load_options *options) {
+static range range_of(const ef_file_array *array, const efface_load_options *options) {
     if (options->n_shares == 0)
         return (range){0, array->n_rows};
     return (range){part_of(array->n_rows, options->share, options->n_shares),
@@ -300,7 +300,7 @@ static efface_status add_chunk(efface_data *data, const chunk *from, uint64_t ro
 }
 
 /* Makes a set for the rows, and a place for a chunk of them. */
-static efface_status begin_rows(const ef_array *array, const efface_load_options *options,
+static efface_status begin_rows(const ef_file_array *array, const efface_load_options *options,
                                 size_t n_rows, efface_data **data, chunk *to, efface_error *error) {
     const size_t n_values = n_rows * (size_t)array->n_columns;
     efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
@@ -325,7 +325,7 @@ static efface_status begin_rows(const ef_array *array, const efface_load_options
                : ef_fail_memory(error);
 }
 
-efface_status ef_array_load(ef_reader *reader, const ef_array *array,
+efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
                             const efface_load_options *options, efface_data **out,
                             efface_error *error) {
     efface_status status = check_header(reader, array, error);
@@ -348,7 +348,7 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array,
             status =
                 efface_rounding_add(&rounding, n, (uint32_t)d, rows.wide, 0, rows.offsets, error);
         if (status == EFFACE_OK)
-            status = make_room(reader, (size_t)(wanted.end - wanted.begin), data, n, error);
+            status = reserve_set(reader, (size_t)(wanted.end - wanted.begin), data, n, error);
         if (status == EFFACE_OK)
             status = add_chunk(data, &rows, row, n, error);
         row += n;
@@ -369,7 +369,7 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array,
     return status;
 }
 
-efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int64_t *labels,
+efface_status ef_array_load_labels(ef_reader *reader, const ef_file_array *array, int64_t *labels,
                                    size_t n_rows, efface_error *error) {
     if (array->n_columns != 1)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,

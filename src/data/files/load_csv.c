@@ -40,12 +40,12 @@ typedef struct loader {
     ef_columns columns;
     efface_data *data;
     kind id_kind, owner_kind, label_kind;
-    ef_texts owners, labels;  /* that are text */
-    efface_texts *texts;      /* for the caller's collection, after success; or NULL */
-    efface_rounding rounding; /* for the caller's, after success; unless that is NULL */
-    double *row_values;       /* of the row that is read; NaN for those that are no numbers */
-    bool *categories;         /* which columns of values have them */
-    uint64_t *id_checks;      /* of the rows of `data`, if ids are text; see text_id.h */
+    ef_text_numbers owners, labels; /* that are text */
+    efface_texts *texts;            /* for the caller's collection, after success; or NULL */
+    efface_rounding rounding;       /* for the caller's, after success; unless that is NULL */
+    double *row_values;             /* of the row that is read; NaN for those that are no numbers */
+    bool *categories;               /* which columns of values have them */
+    uint64_t *id_checks;            /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;
 
     size_t batch_capacity; /* rows; what follows is the batch */
@@ -64,8 +64,8 @@ typedef struct loader {
 static void close_loader(loader *l) {
     ef_csv_close(&l->csv);
     efface_data_free(l->data);
-    ef_texts_free(&l->owners);
-    ef_texts_free(&l->labels);
+    ef_text_numbers_free(&l->owners);
+    ef_text_numbers_free(&l->labels);
     efface_texts_free(l->texts);
     ef_rounding_clear(&l->rounding);
     ef_free(l->row_values);
@@ -91,7 +91,7 @@ static efface_status fail_field(const ef_csv *csv, size_t field, efface_status s
 
 static efface_status read_number(const ef_csv *csv, size_t field, double *value,
                                  efface_error *error) {
-    const ef_field text = csv->fields[field];
+    const ef_csv_field text = csv->fields[field];
     switch (ef_number_parse(text.text, text.n_bytes, value)) {
     case EF_NUMBER_OK: return EFFACE_OK;
     case EF_NUMBER_NAN:
@@ -115,7 +115,7 @@ static efface_status read_number(const ef_csv *csv, size_t field, double *value,
 
 /* A field that stands for a missing value, where none may be missing. */
 static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error *error) {
-    const ef_field text = csv->fields[field];
+    const ef_csv_field text = csv->fields[field];
     double ignored;
     if (ef_field_is_blank(text))
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
@@ -130,7 +130,7 @@ static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error 
 static efface_status read_value(const loader *l, size_t field, uint32_t column, float *value,
                                 efface_error *error) {
     const ef_csv *const csv = &l->csv;
-    const ef_field text = csv->fields[field];
+    const ef_csv_field text = csv->fields[field];
     double number = 0.0;
     const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
     l->row_values[column] = *value = __builtin_nanf("");
@@ -188,7 +188,7 @@ static efface_status fail_collision(const ef_csv *csv, uint64_t line, const char
 
 static efface_status read_whole64(const ef_csv *csv, size_t field, const char *mixed,
                                   uint64_t *value, efface_error *error) {
-    const ef_field text = csv->fields[field];
+    const ef_csv_field text = csv->fields[field];
     if (!ef_number_is_digits(text.text, text.n_bytes))
         return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
     if (ef_number_is_padded(text.text, text.n_bytes))
@@ -203,18 +203,18 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
 }
 
 /* Digits, but not 007. */
-static bool looks_like_number(ef_field text) {
+static bool looks_like_number(ef_csv_field text) {
     return ef_number_is_digits(text.text, text.n_bytes) &&
            !ef_number_is_padded(text.text, text.n_bytes);
 }
 
 /* The first field that is not empty decides. */
-static void decide_kind(kind *of, ef_field text) {
+static void decide_kind(kind *of, ef_csv_field text) {
     if (*of == UNDECIDED && text.n_bytes > 0)
         *of = looks_like_number(text) ? NUMBERS : TEXT;
 }
 
-static void decide_label_kind(loader *l, ef_field text) {
+static void decide_label_kind(loader *l, ef_csv_field text) {
     double ignored;
     if (l->label_kind == UNDECIDED && text.n_bytes > 0)
         l->label_kind =
@@ -222,18 +222,18 @@ static void decide_label_kind(loader *l, ef_field text) {
 }
 
 /* Where the caller wants to know what numbers stand for. */
-static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number, ef_field text,
-                               efface_error *error) {
+static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number,
+                               ef_csv_field text, efface_error *error) {
     if (l->texts == NULL)
         return EFFACE_OK;
     char uuid[EF_UUID_BYTES];
     if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
-        text = (ef_field){uuid, sizeof uuid};
+        text = (ef_csv_field){uuid, sizeof uuid};
     return efface_texts_add(l->texts, of, number, text.text, text.n_bytes, error);
 }
 
 static efface_status read_id(loader *l, size_t field, efface_error *error) {
-    const ef_field text = l->csv.fields[field];
+    const ef_csv_field text = l->csv.fields[field];
     if (text.n_bytes == 0)
         return fail_empty(&l->csv, field, "id", error);
     decide_kind(&l->id_kind, text);
@@ -252,7 +252,7 @@ static efface_status read_id(loader *l, size_t field, efface_error *error) {
 }
 
 static efface_status read_owner(loader *l, size_t field, efface_error *error) {
-    const ef_field text = l->csv.fields[field];
+    const ef_csv_field text = l->csv.fields[field];
     uint64_t *const owner = &l->batch_owners[l->n_batch];
     *owner = EFFACE_NO_OWNER;
     if (text.n_bytes == 0)
@@ -276,7 +276,7 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     }
     const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
     size_t number;
-    if (!ef_texts_enter(&l->owners, hash, &number))
+    if (!ef_text_numbers_enter(&l->owners, hash, &number))
         return ef_fail_memory(error);
     if (number == EF_TEXT_COLLISION)
         return fail_collision(&l->csv, l->csv.line, "owner", error);
@@ -285,7 +285,7 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
 }
 
 static efface_status read_label(loader *l, size_t field, efface_error *error) {
-    const ef_field text = l->csv.fields[field];
+    const ef_csv_field text = l->csv.fields[field];
     int64_t *const label = &l->batch_labels[l->n_batch];
     *label = EFFACE_NO_LABEL;
     if (text.n_bytes == 0)
@@ -302,7 +302,7 @@ static efface_status read_label(loader *l, size_t field, efface_error *error) {
         return read_label_number(&l->csv, field, label, error);
     const ef_text_hash hash = ef_hash_label(text.text, text.n_bytes);
     size_t number;
-    if (!ef_texts_enter(&l->labels, hash, &number))
+    if (!ef_text_numbers_enter(&l->labels, hash, &number))
         return ef_fail_memory(error);
     if (number == EF_TEXT_COLLISION)
         return fail_field(&l->csv, field, EFFACE_E_DUPLICATE,
@@ -377,7 +377,7 @@ static efface_status add_rows(loader *l, size_t first, size_t n_rows, efface_err
 
 /* Room for the rows to come, if the size of the file is known and they are about as long as those
  * before. A guess: without the room the set grows as it must. */
-static void make_room(loader *l) {
+static void reserve_what_is_left(loader *l) {
     const size_t n_rows = efface_data_n_rows(l->data), least = n_rows + l->n_batch;
     uint64_t left;
     if (least <= l->data->capacity || !ef_reader_left(l->csv.reader, &left))
@@ -390,7 +390,7 @@ static void make_room(loader *l) {
 
 static efface_status flush(loader *l, efface_error *error) {
     efface_error detail;
-    make_room(l);
+    reserve_what_is_left(l);
     efface_status status = l->n_batch > 0 ? add_rows(l, 0, l->n_batch, &detail) : EFFACE_OK;
     if (status != EFFACE_OK && status != EFFACE_E_MEMORY) {
         size_t i = 0;
@@ -482,7 +482,7 @@ static efface_status name_columns(loader *l, efface_error *error) {
     for (size_t i = 0; i < l->csv.n_fields; i++) {
         if (l->columns.roles[i] != EF_ROLE_VALUE)
             continue;
-        const ef_field field = l->csv.fields[i];
+        const ef_csv_field field = l->csv.fields[i];
         char *const name = ef_alloc(field.n_bytes + 1, 1);
         if (name == NULL)
             return ef_fail_memory(error);

@@ -34,7 +34,7 @@ static efface_status fail_header(const ef_reader *reader, efface_error *error) {
                       "the file ends within its IDX header; download it again");
 }
 
-efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *error) {
+efface_status ef_idx_header(ef_reader *reader, ef_file_array *array, efface_error *error) {
     efface_status status = ef_reader_fill(reader, 4, error);
     if (status != EFFACE_OK)
         return status;
@@ -44,7 +44,7 @@ efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *er
     const unsigned char code = magic[2];
     const size_t n_dimensions = magic[3];
     assert(magic[0] == 0 && magic[1] == 0);
-    *array = (ef_array){.big_endian = true};
+    *array = (ef_file_array){.big_endian = true};
     if (!find_element(code, &array->element))
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
                           "the file begins like an IDX file, but its element type %02X is unknown; "

@@ -141,7 +141,7 @@ static bool parse(const char *text, size_t n_bytes, header *h) {
 }
 
 /* "<f4" and the like: byte order, kind, bytes. */
-static bool find_element(const char *descr, ef_array *array) {
+static bool find_element(const char *descr, ef_file_array *array) {
     static const struct {
         char name[3];
         ef_element element;
@@ -217,7 +217,7 @@ static efface_status take_front(ef_reader *reader, size_t *n_bytes, efface_error
     return EFFACE_OK;
 }
 
-efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *error) {
+efface_status ef_npy_header(ef_reader *reader, ef_file_array *array, efface_error *error) {
     size_t n_bytes = 0;
     const efface_status status = take_front(reader, &n_bytes, error);
     if (status != EFFACE_OK)
@@ -229,12 +229,12 @@ efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *er
                            "save a numeric array with numpy.save",
                            error);
     ef_reader_take(reader, n_bytes);
-    *array = (ef_array){.n_rows = 0};
+    *array = (ef_file_array){.n_rows = 0};
     if (!find_element(h.descr, array))
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
                           "numbers of type '%s' cannot be read; save the array as float32: "
                           "numpy.save(path, array.astype(numpy.float32))",
-                          ef_field_show((ef_field){h.descr, strlen(h.descr)}).text);
+                          ef_field_show((ef_csv_field){h.descr, strlen(h.descr)}).text);
     if (h.n_dimensions == 0)
         return fail_header(reader,
                            "the file has a single number and no rows; save a table with numpy.save",

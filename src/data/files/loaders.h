@@ -1,7 +1,7 @@
 /*
  * What the loaders share. A file is read in three steps: reader.c gives its bytes, load.c tells
  * the format, and the format's own file makes rows of them. The two binary formats differ only in
- * their header, which load_npy.c and load_idx.c turn into an ef_array; load_array.c reads what
+ * their header, which load_npy.c and load_idx.c turn into an ef_file_array; load_array.c reads what
  * follows.
  *
  * No loader believes a header: memory is taken as bytes arrive, or after the size of the file has
@@ -33,29 +33,29 @@ typedef enum ef_element {
     EF_ELEMENT_F8
 } ef_element;
 
-typedef struct ef_array {
+typedef struct ef_file_array {
     ef_element element;
     bool big_endian;
     uint64_t n_rows;
     uint64_t n_columns; /* of any size: headers are not believed */
-} ef_array;
+} ef_file_array;
 
 /* The shape from a header: the first dimension is the rows, the others together the columns. */
-void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimensions);
+void ef_array_shape(ef_file_array *array, const uint64_t *dimensions, size_t n_dimensions);
 
 #define EF_LARGEST_LABEL 9007199254740992.0 /* 2^53: larger ones are rounded */
 
 /* Reads the elements to the end of the file, as rows or as labels (one column, n_rows rows). */
-efface_status ef_array_load(ef_reader *reader, const ef_array *array,
+efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
                             const efface_load_options *options, efface_data **out,
                             efface_error *error);
-efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int64_t *labels,
+efface_status ef_array_load_labels(ef_reader *reader, const ef_file_array *array, int64_t *labels,
                                    size_t n_rows, efface_error *error);
 
 /* load_npy.c and load_idx.c: take the header of a file that begins with the format's magic, leaving
  * the reader at the first element. */
-efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *error);
-efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *error);
+efface_status ef_npy_header(ef_reader *reader, ef_file_array *array, efface_error *error);
+efface_status ef_idx_header(ef_reader *reader, ef_file_array *array, efface_error *error);
 
 /* load_csv.c */
 efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options, efface_data **out,

@@ -138,7 +138,7 @@ static bool is_word(const char *at, const char *end, const char *word) {
     return true;
 }
 
-static ef_number parse_word(const char *at, const char *end) {
+static ef_parsed parse_word(const char *at, const char *end) {
     if (*at == '-' || *at == '+')
         at++;
     if (is_word(at, end, "nan"))
@@ -148,7 +148,7 @@ static ef_number parse_word(const char *at, const char *end) {
     return EF_NUMBER_NONE;
 }
 
-ef_number ef_number_parse(const char *text, size_t n_bytes, double *value) {
+ef_parsed ef_number_parse(const char *text, size_t n_bytes, double *value) {
     const char *at = text, *end = text + n_bytes;
     while (at < end && (*at == ' ' || *at == '\t'))
         at++;

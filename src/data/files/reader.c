@@ -143,7 +143,7 @@ static efface_status append_inflated(ef_reader *reader, efface_error *error) {
 }
 
 /* Moves what is available to the front and sees that n_bytes bytes fit, with room to spare. */
-static efface_status make_room(ef_reader *reader, size_t n_bytes, efface_error *error) {
+static efface_status reserve_bytes(ef_reader *reader, size_t n_bytes, efface_error *error) {
     const size_t available = ef_reader_available(reader);
     if (available > 0 && reader->begin > 0)
         memmove(reader->bytes, ef_reader_at(reader), available);
@@ -192,7 +192,8 @@ static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->inflater.avail_in = (uInt)available;
     reader->begin = reader->end = 0;
     /* Short files may become long ones. */
-    return reader->capacity < BUFFER_BYTES ? make_room(reader, BUFFER_BYTES / 2, error) : EFFACE_OK;
+    return reader->capacity < BUFFER_BYTES ? reserve_bytes(reader, BUFFER_BYTES / 2, error)
+                                           : EFFACE_OK;
 }
 
 /* Everything but the source is in place: allocates the buffer and looks at the first bytes. */
@@ -264,7 +265,7 @@ void ef_reader_close(ef_reader *reader) {
 efface_status ef_reader_fill(ef_reader *reader, size_t n_bytes, efface_error *error) {
     if (ef_reader_available(reader) >= n_bytes || reader->ended)
         return EFFACE_OK;
-    efface_status status = make_room(reader, n_bytes, error);
+    efface_status status = reserve_bytes(reader, n_bytes, error);
     while (status == EFFACE_OK && reader->end < n_bytes && !reader->ended)
         status = reader->gzipped ? append_inflated(reader, error) : append_plain(reader, error);
     return status;

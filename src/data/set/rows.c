@@ -7,6 +7,7 @@
  */
 #include "data/set/shards.h"
 
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 
@@ -531,11 +532,6 @@ efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_err
     return EFFACE_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static size_t position_of(const efface_data *data, uint64_t id) {
     return ef_row_ids_find(&data->ids, data->n_rows, id);
 }
@@ -555,12 +551,12 @@ static efface_status check_ids(const efface_data *data, const uint64_t *ids, siz
     if (sorted == NULL)
         return ef_fail_memory(error);
     memcpy(sorted, ids, n_ids * sizeof *sorted);
-    qsort(sorted, n_ids, sizeof *sorted, compare_ids);
+    ef_ids_sort(sorted, n_ids);
+    const uint64_t *const repeat = ef_ids_find_repeat(sorted, n_ids);
     efface_status status = EFFACE_OK;
-    for (size_t i = 1; i < n_ids && status == EFFACE_OK; i++)
-        if (sorted[i] == sorted[i - 1])
-            status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "the id %" PRIu64 " is twice in one request; name it once", sorted[i]);
+    if (repeat != NULL)
+        status = ef_fail(error, EFFACE_E_DUPLICATE,
+                         "the id %" PRIu64 " is twice in one request; name it once", *repeat);
     ef_free(sorted);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "data/set/shards.h"
 
 #include "base/bytes/digest.h"
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
 #include "base/memory/arrays.h"
 #include "base/memory/memory.h"
@@ -140,11 +141,6 @@ void ef_shard_keep_change(efface_data *data) {
 
 /* ---------------------------------------------------------------- ids that come twice */
 
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whether the ids of ranks lie apart: then none is on two ranks. */
 static efface_status lie_apart(ef_team *team, const efface_data *data, bool *apart,
                                efface_error *error) {
@@ -161,7 +157,7 @@ static efface_status lie_apart(ef_team *team, const efface_data *data, bool *apa
         return status;
     uint64_t(*const ranges)[2] = (void *)all.bytes;
     const size_t n = all.begins[team->group.size] / sizeof ends;
-    qsort(ranges, n, sizeof ends, compare_ids);
+    qsort(ranges, n, sizeof ends, ef_ids_compare);
     *apart = true;
     for (size_t i = 1; i < n; i++)
         *apart &= ranges[i - 1][1] < ranges[i][0];
@@ -191,7 +187,7 @@ static void order_ids(const efface_data *data, uint32_t size, uint64_t *ids, siz
 /* Whether one of n ids comes twice. */
 static efface_status check_ids(uint64_t *ids, size_t n, efface_error *error) {
     if (n != 0)
-        qsort(ids, n, sizeof *ids, compare_ids);
+        qsort(ids, n, sizeof *ids, ef_ids_compare);
     for (size_t i = 1; i < n; i++)
         if (ids[i] == ids[i - 1])
             return ef_fail(error, EFFACE_E_DUPLICATE,

@@ -4,6 +4,7 @@
  */
 #include "data/texts/text_id.h"
 
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 
 #include <sodium/crypto_shorthash_siphash24.h>
@@ -94,29 +95,22 @@ float efface_text_category(const char *text, size_t n_bytes) {
     return code;
 }
 
-static bool make_room(ef_texts *texts) {
-    if (texts->n_texts == texts->capacity) {
-        const size_t capacity = texts->capacity + texts->capacity / 2 + 16;
-        uint64_t *const ids = ef_realloc(texts->ids, capacity, sizeof *ids);
-        if (ids == NULL)
-            return false;
-        texts->ids = ids;
-        uint64_t *const checks = ef_realloc(texts->checks, capacity, sizeof *checks);
-        if (checks == NULL)
-            return false;
-        texts->checks = checks;
-        texts->capacity = capacity;
-    }
+static bool reserve_text(ef_text_numbers *texts) {
+    size_t n_ids = texts->capacity;
+    if (!ef_list_reserve(&texts->ids, &n_ids, texts->n_texts, 1, sizeof *texts->ids) ||
+        !ef_list_reserve(&texts->checks, &texts->capacity, texts->n_texts, 1,
+                         sizeof *texts->checks))
+        return false;
     return ef_id_index_reserve(&texts->index, texts->ids, texts->n_texts, texts->n_texts + 1);
 }
 
-bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number) {
+bool ef_text_numbers_enter(ef_text_numbers *texts, ef_text_hash hash, size_t *number) {
     const size_t found = ef_id_index_find(&texts->index, texts->ids, hash.id);
     if (found != EF_NO_POSITION) {
         *number = texts->checks[found] == hash.check ? found : EF_TEXT_COLLISION;
         return true;
     }
-    if (!make_room(texts))
+    if (!reserve_text(texts))
         return false;
     *number = texts->n_texts++;
     texts->ids[*number] = hash.id;
@@ -125,9 +119,9 @@ bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number) {
     return true;
 }
 
-void ef_texts_free(ef_texts *texts) {
+void ef_text_numbers_free(ef_text_numbers *texts) {
     ef_free(texts->ids);
     ef_free(texts->checks);
     ef_id_index_free(&texts->index);
-    *texts = (ef_texts){.n_texts = 0};
+    *texts = (ef_text_numbers){.n_texts = 0};
 }

@@ -30,20 +30,20 @@ ef_text_hash ef_hash_label(const char *text, size_t n_bytes);
 
 /* The different texts seen so far, numbered from 0 in the order of their first appearance. Begins
  * as all zeros. */
-typedef struct ef_texts {
+typedef struct ef_text_numbers {
     size_t n_texts;
     size_t capacity;
     uint64_t *ids;
     uint64_t *checks;
     ef_id_index index;
-} ef_texts;
+} ef_text_numbers;
 
 #define EF_TEXT_COLLISION SIZE_MAX
 
 /* Sets *number to the number of a text, which is entered if it is new; or to EF_TEXT_COLLISION if
  * another text has its id. False if there is no memory. */
-bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number);
+bool ef_text_numbers_enter(ef_text_numbers *texts, ef_text_hash hash, size_t *number);
 
-void ef_texts_free(ef_texts *texts);
+void ef_text_numbers_free(ef_text_numbers *texts);
 
 #endif

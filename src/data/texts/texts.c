@@ -7,6 +7,7 @@
 #include "data/texts/texts.h"
 
 #include "base/errors/status.h"
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "data/set/id_index.h"
 #include "efface/efface.h"
@@ -51,19 +52,12 @@ void efface_texts_free(efface_texts *texts) {
     ef_free(texts);
 }
 
-static bool make_room(of_kind *kind, size_t n_more) {
-    if (kind->capacity - kind->n_texts < n_more) {
-        const size_t capacity = kind->capacity + kind->capacity / 2 + n_more + 16;
-        uint64_t *const numbers = ef_realloc(kind->numbers, capacity, sizeof *numbers);
-        if (numbers == NULL)
-            return false;
-        kind->numbers = numbers;
-        char **const texts = ef_realloc(kind->texts, capacity, sizeof *texts);
-        if (texts == NULL)
-            return false;
-        kind->texts = texts;
-        kind->capacity = capacity;
-    }
+static bool reserve_texts(of_kind *kind, size_t n_more) {
+    size_t n_numbers = kind->capacity;
+    if (!ef_list_reserve(&kind->numbers, &n_numbers, kind->n_texts, n_more,
+                         sizeof *kind->numbers) ||
+        !ef_list_reserve(&kind->texts, &kind->capacity, kind->n_texts, n_more, sizeof *kind->texts))
+        return false;
     return ef_id_index_reserve(&kind->index, kind->numbers, kind->n_texts, kind->n_texts + n_more);
 }
 
@@ -83,7 +77,7 @@ efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint
     of_kind *const kind = &texts->kinds[which];
     if (ef_id_index_find(&kind->index, kind->numbers, number) != EF_NO_POSITION)
         return EFFACE_OK;
-    char *const copy = make_room(kind, 1) ? ef_alloc(n_bytes + 1, 1) : NULL;
+    char *const copy = reserve_texts(kind, 1) ? ef_alloc(n_bytes + 1, 1) : NULL;
     if (copy == NULL)
         return ef_fail_memory(error);
     memcpy(copy, text, n_bytes);
@@ -94,7 +88,7 @@ efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint
 
 efface_status ef_texts_move(efface_texts *to, efface_texts *from, efface_error *error) {
     for (size_t i = 0; i < N_KINDS; i++)
-        if (!make_room(&to->kinds[i], from->kinds[i].n_texts))
+        if (!reserve_texts(&to->kinds[i], from->kinds[i].n_texts))
             return ef_fail_memory(error);
     for (size_t i = 0; i < N_KINDS; i++) {
         of_kind *const kind = &to->kinds[i], *const rest = &from->kinds[i];

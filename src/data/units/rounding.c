@@ -18,7 +18,7 @@
 #define OF_ONE_VALUE 256.0
 
 /* So that a proposal is a round number also where doubles barely tell the values apart. */
-#define MOST_STEPS 1099511627776.0 /* 2^40 */
+#define MAX_STEPS 1099511627776.0 /* 2^40 */
 
 efface_status efface_rounding_create(efface_rounding **out, efface_error *error) {
     if (out == NULL)
@@ -132,7 +132,7 @@ static double power_of_two(double x) {
 /* The middle of a column, rounded to a multiple of a power of two of at least the spread. */
 static double propose(double least, double spread) {
     double power = power_of_two(spread), middle = (least + spread / 2.0) / power;
-    while (middle > MOST_STEPS || middle < -MOST_STEPS) {
+    while (middle > MAX_STEPS || middle < -MAX_STEPS) {
         middle /= 2.0;
         power *= 2.0;
     }

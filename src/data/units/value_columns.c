@@ -45,7 +45,7 @@ static uint32_t find_placed(const ef_value_columns *among, const char *column, u
 static efface_status find_named(const ef_value_columns *among, const char *column, uint32_t *found,
                                 efface_error *error) {
     const uint32_t d = among->data->n_columns;
-    const ef_field_shown shown = ef_field_show((ef_field){column, strlen(column)});
+    const ef_field_shown shown = ef_field_show((ef_csv_field){column, strlen(column)});
     *found = find_name(among, column, 0);
     if (*found < d && find_name(among, column, *found + 1) < d)
         return ef_fail(

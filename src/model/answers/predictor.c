@@ -94,10 +94,6 @@ void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_da
 
 /* ---------------------------------------------------------------- decode */
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
-}
-
 static efface_status read_offsets(ef_decoder *r, efface_predictor *p, efface_error *error) {
     const uint32_t d = p->n_columns;
     bool any = false;
@@ -107,17 +103,17 @@ static efface_status read_offsets(ef_decoder *r, efface_predictor *p, efface_err
     for (uint32_t j = 0; j < d; j++) {
         const double offset = p->offsets[j] = ef_read_f64(r);
         if (!(offset >= -EFFACE_MAX_MAGNITUDE && offset <= EFFACE_MAX_MAGNITUDE))
-            return damaged(error, "the offset of a column");
+            return ef_fail_published(error, "the offset of a column");
         any |= offset != 0.0;
     }
-    return any ? EFFACE_OK : damaged(error, "its offsets");
+    return any ? EFFACE_OK : ef_fail_published(error, "its offsets");
 }
 
 /* A text, or NULL if it is empty. */
 static efface_status read_text(ef_decoder *r, const char *what, char **out, efface_error *error) {
     const uint32_t n = ef_read_u32(r);
     if (!ef_decoder_has(r, n, 1) || memchr(r->bytes, '\0', n) != NULL)
-        return damaged(error, what);
+        return ef_fail_published(error, what);
     if (n == 0)
         return EFFACE_OK;
     char *const text = ef_alloc((size_t)n + 1, 1);
@@ -141,7 +137,7 @@ static efface_status read_names(ef_decoder *r, efface_predictor *p, efface_error
             return status;
         any |= p->names[j] != NULL;
     }
-    return any ? EFFACE_OK : damaged(error, "its names");
+    return any ? EFFACE_OK : ef_fail_published(error, "its names");
 }
 
 /* Classes come in ascending order, each once, and each has a text. */
@@ -149,7 +145,7 @@ static efface_status read_class_texts(ef_decoder *r, efface_predictor *p, efface
     static const char what[] = "the text of a class";
     const uint32_t n = ef_read_u32(r);
     if (n == 0 || !ef_decoder_has(r, n, CLASS_TEXT_BYTES))
-        return damaged(error, "its texts of classes");
+        return ef_fail_published(error, "its texts of classes");
     p->class_texts = ef_alloc_zero(n, sizeof *p->class_texts);
     if (p->class_texts == NULL)
         return ef_fail_memory(error);
@@ -161,7 +157,7 @@ static efface_status read_class_texts(ef_decoder *r, efface_predictor *p, efface
         if (status != EFFACE_OK)
             return status;
         if (at->text == NULL || (i > 0 && at->class_id <= at[-1].class_id))
-            return damaged(error, what);
+            return ef_fail_published(error, what);
     }
     return EFFACE_OK;
 }
@@ -173,7 +169,7 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
     const uint32_t known =
         HAS_OFFSETS | HAS_NAMES | (p->format == FORMAT_WITHOUT_TEXTS ? 0 : HAS_TEXTS);
     if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS || (flags & ~known) != 0)
-        return damaged(error, "its first bytes");
+        return ef_fail_published(error, "its first bytes");
     p->n_columns = d;
     p->family = ef_family_of((efface_family)number);
     if (p->family == NULL)
@@ -194,11 +190,11 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
     if (status == EFFACE_OK && (flags & HAS_TEXTS) != 0)
         status = read_class_texts(r, p, error);
     if (status == EFFACE_OK && r->n_bytes != n_bytes)
-        status = damaged(error, "the length of its last part");
+        status = ef_fail_published(error, "the length of its last part");
     if (status == EFFACE_OK)
         status = p->family->read_predictor(r, d, &p->part, error);
     if (status == EFFACE_OK && r->n_bytes != 0)
-        status = damaged(error, "bytes are left over");
+        status = ef_fail_published(error, "bytes are left over");
     return status;
 }
 
@@ -210,7 +206,7 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
     if (n_bytes < MAGIC_BYTES || memcmp(bytes, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES) != 0)
         return ef_fail(error, EFFACE_E_FORMAT, "this is no published model of efface");
     if (n_bytes < MAGIC_BYTES + 4 + sizeof digest)
-        return damaged(error, "it ends too early");
+        return ef_fail_published(error, "it ends too early");
     ef_decoder r = {.bytes = bytes + MAGIC_BYTES, .n_bytes = n_bytes - MAGIC_BYTES - sizeof digest};
     const uint32_t format = ef_read_u32(&r);
     ef_digest(bytes, n_bytes - sizeof digest, digest);
@@ -221,7 +217,7 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
                        "and %d, a newer one may be needed",
                        format, FORMAT_WITHOUT_TEXTS, FORMAT);
     if (!whole)
-        return damaged(error, "it is not what its digest says");
+        return ef_fail_published(error, "it is not what its digest says");
     efface_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);

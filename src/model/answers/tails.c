@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define ONE_ROW_IN 1000
-#define LEAST_ROWS 100
+#define MIN_ROWS 100
 #define ROWS_CARRY 0.9
 #define COLUMN_CARRIES 0.999
 
@@ -168,7 +168,7 @@ static void divide(const efface_data *data, columns *c, double *heap, size_t n_m
     if (t->loss > 0.0) {
         t->column_share = c->loss[t->column] / t->loss;
     }
-    t->rows_carry = t->rows_share > ROWS_CARRY && data->n_rows >= LEAST_ROWS;
+    t->rows_carry = t->rows_share > ROWS_CARRY && data->n_rows >= MIN_ROWS;
     t->column_carries = t->column_share > COLUMN_CARRIES && n_varying > 1;
 }
 

@@ -115,18 +115,18 @@ bool ef_moments_read(ef_decoder *r, uint32_t n, efface_summed summed, ef_moments
     m->weight = (int64_t)weight;
     const int64_t most = m->weight * EF_GRID_MAX;
     const ef_i128 most_product = (ef_i128)most * EF_GRID_MAX;
-    bool right = true;
+    bool ok = true;
     for (uint32_t j = 0; j < n; j++) {
         m->sums[j] = (int64_t)ef_read_u64(r);
-        right &= m->sums[j] >= -most && m->sums[j] <= most;
+        ok &= m->sums[j] >= -most && m->sums[j] <= most;
     }
     for (size_t i = 0; i < n_products; i++) {
         m->products[i] = ef_read_i128(r);
-        right &= m->products[i] >= -most_product && m->products[i] <= most_product;
+        ok &= m->products[i] >= -most_product && m->products[i] <= most_product;
     }
     for (uint32_t j = 0; j < n && n_products != 0; j++)
-        right &= ef_moments_product(m, j, j) >= 0;
-    if (right && !r->failed)
+        ok &= ef_moments_product(m, j, j) >= 0;
+    if (ok && !r->failed)
         return true;
     ef_moments_free(m);
     return false;

@@ -10,7 +10,7 @@ double ef_race_key(uint64_t bits, int64_t weight, int64_t distance) {
 }
 
 /* A candidate and its point as numbers that are in the order in which candidates win. */
-static void write_candidate(uint64_t *tuple, const ef_candidate *candidate, const int32_t *point,
+static void write_candidate(uint64_t *tuple, const ef_racer *candidate, const int32_t *point,
                             uint32_t d) {
     tuple[0] = ef_order_of_double(candidate->winner.key);
     tuple[1] = candidate->winner.id;
@@ -20,14 +20,13 @@ static void write_candidate(uint64_t *tuple, const ef_candidate *candidate, cons
                                                          (j + 1 < d ? (uint32_t)point[j + 1] : 0);
 }
 
-static void read_candidate(const uint64_t *tuple, ef_candidate *candidate, int32_t *point,
-                           uint32_t d) {
+static void read_candidate(const uint64_t *tuple, ef_racer *candidate, int32_t *point, uint32_t d) {
     candidate->winner = (ef_winner){tuple[1], ef_double_of_order(tuple[0])};
     for (uint32_t j = 0; !ef_is_nobody(candidate) && j < d; j++)
         point[j] = (int32_t)(uint32_t)(tuple[2 + j / 2] >> (j % 2 == 0 ? 32 : 0));
 }
 
-efface_status ef_races_end(const ef_passes *passes, ef_candidate *best, size_t n, int32_t *points,
+efface_status ef_races_end(const ef_passes *passes, ef_racer *best, size_t n, int32_t *points,
                            efface_error *error) {
     const uint32_t d = passes->map->n_columns;
     ef_team *const team = ef_data_team(passes->data);
@@ -44,7 +43,7 @@ efface_status ef_races_end(const ef_passes *passes, ef_candidate *best, size_t n
         write_candidate(tuples + i * width, &best[i], points + i * d, d);
     const efface_status status = ef_team_least(team, tuples, n, width, error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        const ef_candidate own = best[i];
+        const ef_racer own = best[i];
         read_candidate(tuples + i * width, &best[i], points + i * d, d);
         best[i].position = best[i].winner.id == own.winner.id ? own.position : EF_NO_POSITION;
     }
@@ -53,7 +52,7 @@ efface_status ef_races_end(const ef_passes *passes, ef_candidate *best, size_t n
 }
 
 efface_status ef_race_among_equals(const ef_passes *passes, uint64_t seed, uint32_t round,
-                                   const ef_candidate *chosen, ef_candidate *best, int32_t *point,
+                                   const ef_racer *chosen, ef_racer *best, int32_t *point,
                                    efface_error *error) {
     const efface_data *const data = passes->data;
     *best = EF_NOBODY;
@@ -65,8 +64,8 @@ efface_status ef_race_among_equals(const ef_passes *passes, uint64_t seed, uint3
         for (uint32_t s = 0; s < round; s++)
             taken |= chosen[s].position == i;
         if (!taken)
-            ef_candidate_offer(
-                best, &(ef_candidate){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
+            ef_candidate_offer(best,
+                               &(ef_racer){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
     }
     return ef_races_end(passes, best, 1, point, error);
 }

@@ -13,20 +13,20 @@ typedef struct ef_winner {
 } ef_winner;
 
 /* Someone who may win a race. */
-typedef struct ef_candidate {
+typedef struct ef_racer {
     ef_winner winner;
     size_t position;
-} ef_candidate;
+} ef_racer;
 
 /* No candidate: everybody beats it. */
-#define EF_NOBODY ((ef_candidate){{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION})
+#define EF_NOBODY ((ef_racer){{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION})
 
-static inline bool ef_is_nobody(const ef_candidate *candidate) {
+static inline bool ef_is_nobody(const ef_racer *candidate) {
     return candidate->winner.id == UINT64_MAX && candidate->winner.key == __builtin_inf();
 }
 
 /* Makes `candidate` the best if it beats it: by its key, then by the smaller id. */
-static inline void ef_candidate_offer(ef_candidate *best, const ef_candidate *candidate) {
+static inline void ef_candidate_offer(ef_racer *best, const ef_racer *candidate) {
     const ef_winner *const a = &candidate->winner, *const b = &best->winner;
     if (a->key < b->key || (a->key == b->key && a->id < b->id))
         *best = *candidate;
@@ -46,12 +46,12 @@ static inline bool ef_race_hopeless(uint32_t high_bits, int64_t weight, double d
 /* After races: `best` has the best candidates of this rank in n of them, and gets those of all, and
  * `points` their grid points; of nobody that is left as it was. A winner that is on another rank
  * has no position. */
-efface_status ef_races_end(const ef_passes *passes, ef_candidate *best, size_t n, int32_t *points,
+efface_status ef_races_end(const ef_passes *passes, ef_racer *best, size_t n, int32_t *points,
                            efface_error *error);
 
 /* The race of a round in which all have the same rate: those not chosen yet race with E alone. */
 efface_status ef_race_among_equals(const ef_passes *passes, uint64_t seed, uint32_t round,
-                                   const ef_candidate *chosen, ef_candidate *best, int32_t *point,
+                                   const ef_racer *chosen, ef_racer *best, int32_t *point,
                                    efface_error *error);
 
 /* The position of the row with an id; EF_NO_POSITION if this rank does not have it. */

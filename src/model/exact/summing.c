@@ -11,7 +11,7 @@
 
 #define BLOCK EF_STRIP_ROWS
 #define STRIP_DOUBLES ((size_t)BLOCK * EF_STRIP)
-#define MOST_BLOCKS 1000     /* whose sums of at most 2^53 fit 64 bits together */
+#define MAX_BLOCKS 1000      /* whose sums of at most 2^53 fit 64 bits together */
 #define WORTH_A_QUESTION 2e7 /* multiply-adds, of which there are some ten in a nanosecond */
 
 /* What a worker has. */
@@ -73,14 +73,14 @@ static bool init_worker(worker *w, const ef_summing *s) {
     };
     *w = (worker){0};
     w->block = EF_ARRAYS_TAKE(arrays, true);
-    bool right = w->block != NULL;
+    bool ok = w->block != NULL;
     if (!is_full(s)) {
         w->own = ef_alloc_zero(s->n_groups, sizeof *w->own);
-        right &= w->own != NULL;
-        for (uint32_t g = 0; right && g < s->n_groups; g++)
-            right = ef_moments_init(&w->own[g], s->points.n, s->groups[0].summed);
+        ok &= w->own != NULL;
+        for (uint32_t g = 0; ok && g < s->n_groups; g++)
+            ok = ef_moments_init(&w->own[g], s->points.n, s->groups[0].summed);
     }
-    return right;
+    return ok;
 }
 
 /* Up to sixteen rows of a run, from number `first` on, as coordinates. */
@@ -152,14 +152,14 @@ static efface_status run_blocks(run *r, ef_pool *pool, ef_moments *to, int64_t w
     const size_t n_blocks = r->n_rows / BLOCK + (r->n_rows % BLOCK != 0);
     const double work = BLOCK * row_work(s);
     size_t at_once = n_workers * (1 + (size_t)(WORTH_A_QUESTION / work)), pending = 0;
-    at_once = at_once < MOST_BLOCKS ? at_once : MOST_BLOCKS;
+    at_once = at_once < MAX_BLOCKS ? at_once : MAX_BLOCKS;
     efface_status status = EFFACE_OK;
     for (size_t done = 0; status == EFFACE_OK && done < n_blocks; done += at_once) {
         const size_t rest = n_blocks - done, n = rest < at_once ? rest : at_once;
         status = ef_ask(&s->interrupt, error);
         if (status != EFFACE_OK)
             break;
-        if (pending + n > MOST_BLOCKS) {
+        if (pending + n > MAX_BLOCKS) {
             flush(r, n_workers, to, weight);
             pending = 0;
         }
@@ -344,10 +344,10 @@ static efface_status sum_own(const ef_summing *s, efface_error *error) {
         ef_pass_threads(s->n_threads, n_panels, (size_t)(EF_PANEL * row_work(s)) + 1));
     const unsigned n_workers = pool != NULL ? ef_pool_size(pool) : 0;
     r.workers = ef_alloc_zero(n_workers, sizeof *r.workers);
-    bool right = pool != NULL && r.workers != NULL;
-    for (unsigned i = 0; right && i < n_workers; i++)
-        right = init_worker(&r.workers[i], s);
-    if (!right)
+    bool ok = pool != NULL && r.workers != NULL;
+    for (unsigned i = 0; ok && i < n_workers; i++)
+        ok = init_worker(&r.workers[i], s);
+    if (!ok)
         status = ef_fail_memory(error);
     else
         status = is_full(s) ? sum_products(&r, pool, error) : sum_columns(&r, pool, error);

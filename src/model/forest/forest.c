@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LEAST_CANDIDATES 5 /* by default, if there are as many inputs */
-#define MOST_BOOTSTRAPPED ((int64_t)1 << 34)
-#define LEAST_TALLY_ROWS 64 /* smaller nodes are looked through as fast as they are counted */
+#define MIN_CANDIDATES 5 /* by default, if there are as many inputs */
+#define MAX_BOOTSTRAPPED ((int64_t)1 << 34)
+#define MIN_TALLY_ROWS 64 /* smaller nodes are looked through as fast as they are counted */
 
 /* ---------------------------------------------------------------- making */
 
@@ -61,7 +61,7 @@ static uint32_t candidates_of(const efface_forest_params *params, uint32_t n_inp
     uint32_t n = params->n_candidates;
     if (n == 0) {
         n = params->target == EFFACE_NO_COLUMN ? 2 * root_of(n_inputs) / 3 : n_inputs / 3;
-        n = n > LEAST_CANDIDATES ? n : LEAST_CANDIDATES;
+        n = n > MIN_CANDIDATES ? n : MIN_CANDIDATES;
     }
     return n < n_inputs ? n : n_inputs;
 }
@@ -122,7 +122,7 @@ void ef_forest_free(void *state) {
     for (uint32_t t = 0; t < f->n_trees; t++)
         ef_dtree_free(&f->trees[t]);
     ef_free(f->trees);
-    ef_forest_rows_free(&f->rows);
+    ef_forest_slots_free(&f->rows);
     ef_classes_free(&f->classes);
     ef_free(f->columns);
     ef_free(f->input_ids);
@@ -139,7 +139,7 @@ void ef_forest_free(void *state) {
 
 uint32_t ef_forest_tally_rows(const ef_forest *f) {
     const uint64_t n = 4 * (uint64_t)f->classes.n_ids;
-    return n > UINT32_MAX ? UINT32_MAX : n > LEAST_TALLY_ROWS ? (uint32_t)n : LEAST_TALLY_ROWS;
+    return n > UINT32_MAX ? UINT32_MAX : n > MIN_TALLY_ROWS ? (uint32_t)n : MIN_TALLY_ROWS;
 }
 
 /* ---------------------------------------------------------------- classes */
@@ -276,7 +276,7 @@ efface_status ef_forest_find_exponent(const ef_forest *f, const efface_data *dat
 }
 
 efface_status ef_forest_check_weight(const ef_forest *f, int64_t weight, efface_error *error) {
-    if (f->rules.bootstraps && !ef_forest_of_classes(f) && weight >= MOST_BOOTSTRAPPED)
+    if (f->rules.bootstraps && !ef_forest_of_classes(f) && weight >= MAX_BOOTSTRAPPED)
         return ef_fail(error, EFFACE_E_LIMIT,
                        "rows of a tree that are drawn as in a bootstrap must have a total weight "
                        "below 2^34 if there is a target; give smaller weights, or all rows to each "
@@ -333,7 +333,7 @@ static efface_status find_classes(ef_forest *f, const efface_data *data, efface_
 }
 
 static void fill_slot(ef_forest *f, const efface_data *data, size_t position, uint32_t slot) {
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     const float *const values = ef_data_first(data, position);
     for (uint32_t i = 0; i < rows->n_inputs; i++) {
         const float value = values[(size_t)f->columns[i] * EF_PANEL];
@@ -351,7 +351,7 @@ static void fill_slot(ef_forest *f, const efface_data *data, size_t position, ui
 
 /* The narrowest formats that hold all values of a set. */
 static bool choose_formats(ef_forest *f, const efface_data *data) {
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     rows->formats = ef_alloc(f->n_inputs, sizeof *rows->formats);
     for (uint32_t i = 0; rows->formats != NULL && i < f->n_inputs; i++) {
         ef_input_range range = ef_input_range_none();
@@ -364,7 +364,7 @@ static bool choose_formats(ef_forest *f, const efface_data *data) {
 
 efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool with_classes,
                                   efface_error *error) {
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     const size_t n = data->n_rows;
     if (n >= EF_NO_SLOT)
         return ef_fail(error, EFFACE_E_LIMIT, "a forest can have at most 2^32 - 2 rows");
@@ -383,7 +383,7 @@ efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool wi
         rows->ids = ef_alloc(1, sizeof *rows->ids);
     if ((data->weights != NULL && rows->weights == NULL) ||
         (f->params->rows != EFFACE_FOREST_ALL && rows->ids == NULL) || !choose_formats(f, data) ||
-        !ef_forest_rows_reserve(rows, n))
+        !ef_forest_slots_reserve(rows, n))
         return ef_fail_memory(error);
     for (size_t i = 0; i < n; i++) {
         const int64_t label = data->labels != NULL ? data->labels[i] : EFFACE_NO_LABEL;
@@ -391,7 +391,7 @@ efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool wi
         rows->slot_of[i] = EF_NO_SLOT;
         if (!ef_forest_takes(f, label, target))
             continue;
-        const uint32_t slot = rows->slot_of[i] = ef_forest_rows_take(rows);
+        const uint32_t slot = rows->slot_of[i] = ef_forest_slots_take(rows);
         fill_slot(f, data, i, slot);
         if (ef_forest_of_classes(f)) {
             if (rows->values[slot] == EF_NO_SLOT)
@@ -424,7 +424,7 @@ typedef struct job {
 /* The rows of a tree. */
 static size_t list_rows(const job *j, uint32_t tree, uint32_t *slots) {
     const ef_forest *const f = j->forest;
-    const ef_forest_rows *const rows = &f->rows;
+    const ef_forest_slots *const rows = &f->rows;
     size_t n = 0;
     for (uint32_t slot = 0; slot < rows->n_slots; slot++) {
         bool in = true;
@@ -487,7 +487,7 @@ static void make_trees(void *context, unsigned worker, size_t first, size_t last
 
 /* The trees that each row is in, if those are some; NULL if memory is short. */
 static uint64_t *find_members(const ef_forest *f, size_t n_words) {
-    const ef_forest_rows *const rows = &f->rows;
+    const ef_forest_slots *const rows = &f->rows;
     size_t n;
     uint32_t *const places = ef_alloc(f->n_trees, sizeof *places);
     uint64_t *const members =
@@ -537,19 +537,19 @@ static efface_status make_all(ef_forest *f, bool only_chain, efface_error *error
     j.growers = ef_alloc_zero(n, sizeof *j.growers);
     j.slots = ef_alloc_zero(n, sizeof *j.slots);
     j.failed = ef_alloc_zero(n, sizeof *j.failed);
-    bool right = pool != NULL && j.growers != NULL && j.slots != NULL && j.failed != NULL;
-    for (unsigned w = 0; right && w < n; w++) {
+    bool ok = pool != NULL && j.growers != NULL && j.slots != NULL && j.failed != NULL;
+    for (unsigned w = 0; ok && w < n; w++) {
         j.slots[w] = ef_alloc(f->rows.n_slots + 1, sizeof **j.slots);
-        right = ef_grower_init(&j.growers[w], &f->rules, &f->rows, ef_forest_tally_rows(f)) &&
-                j.slots[w] != NULL;
+        ok = ef_grower_init(&j.growers[w], &f->rules, &f->rows, ef_forest_tally_rows(f)) &&
+             j.slots[w] != NULL;
     }
     uint64_t *members = NULL;
-    if (right && f->params->rows == EFFACE_FOREST_SOME) {
+    if (ok && f->params->rows == EFFACE_FOREST_SOME) {
         members = find_members(f, j.n_words);
         j.members = members;
-        right = members != NULL;
+        ok = members != NULL;
     }
-    const efface_status status = right ? run(&j, pool, error) : ef_fail_memory(error);
+    const efface_status status = ok ? run(&j, pool, error) : ef_fail_memory(error);
     for (unsigned w = 0; w < n; w++) {
         if (j.growers != NULL)
             ef_grower_clear(&j.growers[w]);
@@ -609,16 +609,16 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
                          "the state of the model is damaged or was made with other parameters: the "
                          "grid of its target");
     if (status == EFFACE_OK) {
-        ef_forest_rows_free(&f->rows);
+        ef_forest_slots_free(&f->rows);
         memset(f->sizes, 0, f->n_inputs * sizeof *f->sizes);
         for (uint32_t c = 0; c < f->classes.n_ids; c++)
             f->classes.n_rows[c] = 0;
         status = ef_forest_take_rows(f, data, false, error);
     }
-    bool right = f->rows.n_slots == f->n_taking_part;
+    bool ok = f->rows.n_slots == f->n_taking_part;
     for (uint32_t c = 0; c < f->classes.n; c++)
-        right &= f->classes.n_rows[f->classes.ids[c]] != 0;
-    if (status == EFFACE_OK && !right)
+        ok &= f->classes.n_rows[f->classes.ids[c]] != 0;
+    if (status == EFFACE_OK && !ok)
         status = ef_fail(error, EFFACE_E_FORMAT,
                          "the state of the model is damaged or was made with other parameters: it "
                          "belongs to other rows");
@@ -635,34 +635,34 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
 static bool settle_node(const ef_forest *f, ef_grower *g, uint32_t number, uint32_t node,
                         ef_waiting *waiting) {
     ef_dtree *const tree = &f->trees[number];
-    ef_plan plan = {0};
+    ef_forest_plan plan = {0};
     size_t n = 0;
     uint32_t *const slots = ef_alloc((size_t)tree->nodes[node].n_rows + 1, sizeof *slots);
-    bool right = slots != NULL && ef_dtree_collect(tree, node, &f->rows, waiting, slots, &n) &&
-                 ef_grower_take(g, number, slots, n);
+    bool ok = slots != NULL && ef_dtree_collect(tree, node, &f->rows, waiting, slots, &n) &&
+              ef_grower_take(g, number, slots, n);
     g->plan = &plan;
-    if (right) {
+    if (ok) {
         const ef_dnode *const later = &tree->nodes[node];
         const ef_place place = {.node = node, .depth = later->later.depth, .key = later->later.key};
-        right = ef_grow_anew(g, tree, number, place);
+        ok = ef_grow_anew(g, tree, number, place);
     }
-    if (right)
-        ef_plan_commit(&plan, f->trees);
+    if (ok)
+        ef_forest_plan_commit(&plan, f->trees);
     else
-        ef_plan_drop(&plan, f->trees);
+        ef_forest_plan_drop(&plan, f->trees);
     ef_free(slots);
-    return right;
+    return ok;
 }
 
 static bool settle_tree(const ef_forest *f, ef_grower *g, uint32_t number, ef_waiting *waiting) {
     ef_dtree *const tree = &f->trees[number];
-    bool right = true;
-    for (size_t i = 0; right && i < tree->n_noted; i++)
+    bool ok = true;
+    for (size_t i = 0; ok && i < tree->n_noted; i++)
         if (tree->nodes[tree->unsettled[i]].unsettled)
-            right = settle_node(f, g, number, tree->unsettled[i], waiting);
-    if (right)
+            ok = settle_node(f, g, number, tree->unsettled[i], waiting);
+    if (ok)
         tree->n_noted = 0;
-    return right;
+    return ok;
 }
 
 /* What is grown was there all along as far as anybody can tell: so a model that is only read may be
@@ -673,18 +673,18 @@ bool ef_forest_settle_all(const ef_forest *f) {
     ef_lock_take(f->lock);
     ef_grower grower;
     ef_waiting waiting = {0};
-    bool right = true, begun = false;
-    for (uint32_t t = 0; right && t < f->n_trees; t++) {
+    bool ok = true, begun = false;
+    for (uint32_t t = 0; ok && t < f->n_trees; t++) {
         if (f->trees[t].n_unsettled == 0)
             continue;
         if (!begun)
-            right = ef_grower_init(&grower, &f->rules, &f->rows, ef_forest_tally_rows(f));
+            ok = ef_grower_init(&grower, &f->rules, &f->rows, ef_forest_tally_rows(f));
         begun = true;
-        right = right && settle_tree(f, &grower, t, &waiting);
+        ok = ok && settle_tree(f, &grower, t, &waiting);
     }
     if (begun)
         ef_grower_clear(&grower);
     ef_free(waiting.at);
     ef_lock_leave(f->lock);
-    return right;
+    return ok;
 }

@@ -51,7 +51,7 @@ typedef struct ef_forest {
     ef_forest_classes classes;
     uint32_t n_trees;
     ef_dtree *trees;
-    ef_forest_rows rows;
+    ef_forest_slots rows;
     bool attached;    /* it has its rows */
     bool at_hand;     /* and they were told apart by a fit: requests find tallies */
     ef_lock *lock;    /* for those who settle, and for: */

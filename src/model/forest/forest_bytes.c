@@ -98,11 +98,6 @@ void ef_forest_write(ef_writer *w, const void *state) {
 
 /* ---------------------------------------------------------------- reading */
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged or was made with other parameters: %s", what);
-}
-
 /* The input with a column; EF_NO_NODE if the column is none. */
 static uint32_t input_of(const ef_forest *f, uint32_t column) {
     return column >= f->n_columns || column == f->target ? EF_NO_NODE
@@ -191,42 +186,42 @@ static bool read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_
 static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t root,
                        uint32_t most, ef_waiting *deeper, bool *memory) {
     ef_waiting waiting = {0};
-    bool right = *memory = ef_wait(&waiting, root, 0);
-    while (right && waiting.n != 0) {
+    bool ok = *memory = ef_wait(&waiting, root, 0);
+    while (ok && waiting.n != 0) {
         const uint32_t i = waiting.at[--waiting.n].node, depth = waiting.at[waiting.n].depth;
         if (depth > most) {
-            right = *memory = ef_wait(deeper, i, depth);
+            ok = *memory = ef_wait(deeper, i, depth);
             continue;
         }
-        right = read_node(r, f, tree, i, memory);
-        if (!right || !ef_is_split(&tree->nodes[i]))
+        ok = read_node(r, f, tree, i, memory);
+        if (!ok || !ef_is_split(&tree->nodes[i]))
             continue;
         *memory = ef_dtree_reserve(tree, 2) && ef_wait(&waiting, 0, 0) && ef_wait(&waiting, 0, 0);
-        right = *memory;
-        if (!right) {
+        ok = *memory;
+        if (!ok) {
             tree->nodes[i].kind = EF_LEAF;
             tree->nodes[i].vote.n_classes = 0;
             break;
         }
-        const uint32_t left = ef_dtree_new(tree), after = ef_dtree_new(tree);
+        const uint32_t left = ef_dtree_new(tree), right = ef_dtree_new(tree);
         tree->nodes[i].split.left = left;
-        tree->nodes[i].split.right = after;
+        tree->nodes[i].split.right = right;
         tree->nodes[i].split.tally = NULL;
-        waiting.at[waiting.n - 2].node = after;
+        waiting.at[waiting.n - 2].node = right;
         waiting.at[waiting.n - 2].depth = depth + 1;
         waiting.at[waiting.n - 1].node = left;
         waiting.at[waiting.n - 1].depth = depth + 1;
     }
     ef_free(waiting.at);
-    return right;
+    return ok;
 }
 
-#define MOST_MULTIPLICITY 20 /* of a row in a tree (docs/forest.md) */
+#define MAX_MULTIPLICITY 20 /* of a row in a tree (docs/forest.md) */
 
 /* Whether rows of the set can be in leaves as these: below a split none is empty, targets are on
  * the grid, and together they weigh no more than all rows. So sums of leaves do not overflow. */
 static bool are_possible(const ef_forest *f, const ef_dtree *tree) {
-    int64_t left = f->totals.total_weight * (f->rules.bootstraps ? MOST_MULTIPLICITY : 1);
+    int64_t left = f->totals.total_weight * (f->rules.bootstraps ? MAX_MULTIPLICITY : 1);
     for (uint32_t i = 0; i < tree->n_used; i++) {
         const ef_dnode *const node = &tree->nodes[i];
         if (node->kind != EF_LEAF)
@@ -246,27 +241,27 @@ static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree
                                efface_error *error) {
     ef_waiting branches = {0}, none = {0};
     bool memory = ef_dtree_new(tree) != EF_NO_NODE;
-    bool right = memory && read_nodes(r, f, tree, 0, EF_BRANCH_DEPTH - 1, &branches, &memory);
-    for (size_t b = 0; right && b < branches.n; b++)
-        right = read_nodes(r, f, tree, branches.at[b].node, UINT32_MAX, &none, &memory);
+    bool ok = memory && read_nodes(r, f, tree, 0, EF_BRANCH_DEPTH - 1, &branches, &memory);
+    for (size_t b = 0; ok && b < branches.n; b++)
+        ok = read_nodes(r, f, tree, branches.at[b].node, UINT32_MAX, &none, &memory);
     ef_free(branches.at);
     ef_free(none.at);
-    right = right && are_possible(f, tree);
-    return right ? EFFACE_OK : !memory ? ef_fail_memory(error) : damaged(error, "a tree");
+    ok = ok && are_possible(f, tree);
+    return ok ? EFFACE_OK : !memory ? ef_fail_memory(error) : ef_fail_state(error, "a tree");
 }
 
 static efface_status read_classes(ef_decoder *r, ef_forest *f, efface_error *error) {
     const uint64_t n = ef_read_u64(r);
     if (r->failed || n >= 1 << 24 || !ef_decoder_has(r, (size_t)n, sizeof(int64_t)) ||
         (n != 0) != (ef_forest_of_classes(f) && f->n_taking_part != 0) || n > f->n_taking_part)
-        return damaged(error, "the number of classes");
+        return ef_fail_state(error, "the number of classes");
     for (uint64_t c = 0; c < n; c++) {
         const int64_t label = (int64_t)ef_read_u64(r);
         uint32_t id;
         bool grown;
         if (label == EFFACE_NO_LABEL ||
             (c != 0 && label <= f->classes.labels[f->classes.ids[c - 1]]))
-            return damaged(error, "its classes");
+            return ef_fail_state(error, "its classes");
         if (!ef_classes_add(&f->classes, label, &id, &grown))
             return ef_fail_memory(error);
         f->classes.n_rows[id] = 1; /* the rows are counted when it gets them */
@@ -298,7 +293,7 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
         f->totals.total_weight < 0 || f->totals.total_weight >= EFFACE_MAX_WEIGHT ||
         (kind == 0 ? f->exponent != 0
                    : f->exponent < EF_EXPONENT_MIN || f->exponent > EF_EXPONENT_MAX))
-        status = damaged(error, "its head");
+        status = ef_fail_state(error, "its head");
     if (status == EFFACE_OK)
         status = ef_forest_check_weight(f, f->totals.total_weight, error);
     if (status == EFFACE_OK)

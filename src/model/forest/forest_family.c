@@ -41,7 +41,7 @@ static void let_settle(const ef_forest *f) {
 
 static size_t n_bytes(const void *state) {
     const ef_forest *const f = state;
-    size_t n = sizeof *f + ef_forest_rows_bytes(&f->rows) + f->n_trees * sizeof *f->trees +
+    size_t n = sizeof *f + ef_forest_slots_bytes(&f->rows) + f->n_trees * sizeof *f->trees +
                f->classes.n_ids * (sizeof(int64_t) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
     stop_settling(f);
     for (uint32_t t = 0; t < f->n_trees; t++) {

@@ -25,15 +25,15 @@ static uint32_t share_of(int64_t part, int64_t whole) {
 static bool number_rights(const ef_dtree *tree, const uint32_t *nodes, uint32_t n,
                           uint32_t *rights) {
     ef_waiting open = {0}; /* splits whose right child is to come */
-    bool right = true;
-    for (uint32_t i = 0; right && i < n; i++) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
         if (ef_is_split(&tree->nodes[nodes[i]]))
-            right = ef_wait(&open, i, 0);
+            ok = ef_wait(&open, i, 0);
         else if (open.n != 0)
             rights[open.at[--open.n].node] = i + 1;
     }
     ef_free(open.at);
-    return right;
+    return ok;
 }
 
 static void write_leaf(ef_writer *w, const ef_forest *f, const ef_dtree *tree, uint32_t i,
@@ -72,20 +72,20 @@ static bool write_tree(ef_writer *w, const ef_forest *f, const ef_dtree *tree) {
     uint32_t *const rights = ef_alloc_zero(tree->n_used, sizeof *rights);
     uint32_t n = 0, n_shares = 0, at = 0;
     ef_walk walk = ef_walk_from(tree, 0, 0);
-    bool right = nodes != NULL && rights != NULL;
-    while (right && ef_walk_next(&walk)) {
+    bool ok = nodes != NULL && rights != NULL;
+    while (ok && ef_walk_next(&walk)) {
         const ef_dnode *const node = &tree->nodes[walk.node];
         nodes[n++] = walk.node;
         if (tree->of_classes && !ef_is_split(node) && node->vote.n_classes > 1)
             n_shares += node->vote.n_classes;
     }
-    right = right && !walk.failed && number_rights(tree, nodes, n, rights);
+    ok = ok && !walk.failed && number_rights(tree, nodes, n, rights);
     ef_walk_end(&walk);
-    if (right) {
+    if (ok) {
         ef_write_u32(w, n);
         ef_write_u32(w, n_shares);
     }
-    for (uint32_t i = 0; right && i < n; i++) {
+    for (uint32_t i = 0; ok && i < n; i++) {
         const ef_dnode *const node = &tree->nodes[nodes[i]];
         if (!ef_is_split(node)) {
             write_leaf(w, f, tree, nodes[i], &at);
@@ -96,11 +96,11 @@ static bool write_tree(ef_writer *w, const ef_forest *f, const ef_dtree *tree) {
         ef_write_u32(w, node->kind == EF_CATEGORIES ? (uint32_t)node->cut : ef_key_bits(node->cut));
         ef_write_u32(w, rights[i]);
     }
-    for (uint32_t i = 0; right && i < n; i++)
+    for (uint32_t i = 0; ok && i < n; i++)
         write_shares(w, f, tree, nodes[i]);
     ef_free(nodes);
     ef_free(rights);
-    return right;
+    return ok;
 }
 
 void ef_forest_write_predictor(ef_writer *w, const ef_forest *f) {
@@ -127,10 +127,6 @@ void ef_forest_write_predictor(ef_writer *w, const ef_forest *f) {
 }
 
 /* ---------------------------------------------------------------- reading */
-
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
-}
 
 static bool read_leaf(ef_decoder *r, const ef_forest *f, ef_dnode *node, uint32_t head,
                       uint32_t n_shares) {
@@ -173,18 +169,18 @@ static bool read_split(ef_decoder *r, const ef_forest *f, ef_dnode *node, uint32
  */
 static bool is_preorder(const ef_dtree *tree, uint32_t n, bool *memory) {
     ef_waiting open = {0};
-    bool right = true;
-    for (uint32_t i = 0; right && i < n; i++) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
         const ef_dnode *const node = &tree->nodes[i];
         if (ef_is_split(node))
-            right = *memory = ef_wait(&open, node->split.right, 0);
+            ok = *memory = ef_wait(&open, node->split.right, 0);
         else if (i + 1 < n)
-            right = open.n != 0 && open.at[--open.n].node == i + 1;
+            ok = open.n != 0 && open.at[--open.n].node == i + 1;
         else
-            right = open.n == 0;
+            ok = open.n == 0;
     }
     ef_free(open.at);
-    return right;
+    return ok;
 }
 
 /* The classes of leaves that have several, as chains of votes. */
@@ -224,28 +220,27 @@ static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree
     const uint32_t n = ef_read_u32(r), n_shares = ef_read_u32(r);
     bool memory = true;
     if (r->failed || n == 0 || n >= EF_NO_NODE - n_shares || !ef_decoder_has(r, n, NODE_BYTES))
-        return damaged(error, "the number of nodes");
+        return ef_fail_published(error, "the number of nodes");
     if (!ef_dtree_reserve(tree, n))
         return ef_fail_memory(error);
-    bool right = true;
+    bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         (void)ef_dtree_new(tree);
-    for (uint32_t i = 0; right && i < n; i++) {
+    for (uint32_t i = 0; ok && i < n; i++) {
         const uint32_t head = ef_read_u32(r);
         ef_dnode *const node = &tree->nodes[i];
-        right = (head & 3) == EF_THRESHOLD || (head & 3) == EF_CATEGORIES
-                    ? read_split(r, f, node, head, i, n)
-                    : read_leaf(r, f, node, head, n_shares);
+        ok = (head & 3) == EF_THRESHOLD || (head & 3) == EF_CATEGORIES
+                 ? read_split(r, f, node, head, i, n)
+                 : read_leaf(r, f, node, head, n_shares);
     }
     /* Only a tree that is one leaf may have no rows. */
-    for (uint32_t i = 0; right && n > 1 && i < n; i++)
-        right =
-            ef_is_split(&tree->nodes[i]) || (tree->of_classes ? tree->nodes[i].vote.n_classes != 0
-                                                              : tree->nodes[i].mean.weight != 0);
+    for (uint32_t i = 0; ok && n > 1 && i < n; i++)
+        ok = ef_is_split(&tree->nodes[i]) || (tree->of_classes ? tree->nodes[i].vote.n_classes != 0
+                                                               : tree->nodes[i].mean.weight != 0);
     /* What was not read is no split, and has no votes. */
-    right = right && is_preorder(tree, n, &memory) && ef_decoder_has(r, n_shares, 8) &&
-            read_shares(r, f, tree, n, n_shares, &memory);
-    return right ? EFFACE_OK : !memory ? ef_fail_memory(error) : damaged(error, "a tree");
+    ok = ok && is_preorder(tree, n, &memory) && ef_decoder_has(r, n_shares, 8) &&
+         read_shares(r, f, tree, n, n_shares, &memory);
+    return ok ? EFFACE_OK : !memory ? ef_fail_memory(error) : ef_fail_published(error, "a tree");
 }
 
 static efface_status read_columns(ef_decoder *r, ef_forest *f, efface_error *error) {
@@ -258,11 +253,11 @@ static efface_status read_columns(ef_decoder *r, ef_forest *f, efface_error *err
         if (j != f->target)
             f->columns[f->n_inputs++] = j;
     if (f->n_inputs == 0 || n > d || !ef_decoder_has(r, n, sizeof(uint32_t)))
-        return damaged(error, "its columns");
+        return ef_fail_published(error, "its columns");
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t column = ef_read_u32(r);
         if (column >= d || column == f->target)
-            return damaged(error, "a column of categories");
+            return ef_fail_published(error, "a column of categories");
         f->are_categories[column - (column > f->target)] = true;
     }
     return EFFACE_OK;
@@ -272,13 +267,13 @@ static efface_status read_classes(ef_decoder *r, ef_forest *f, efface_error *err
     const uint32_t n = ef_read_u32(r);
     if (r->failed || n >= 1 << 24 || !ef_decoder_has(r, n, sizeof(int64_t)) ||
         (n != 0 && !ef_forest_of_classes(f)))
-        return damaged(error, "the number of classes");
+        return ef_fail_published(error, "the number of classes");
     for (uint32_t c = 0; c < n; c++) {
         const int64_t label = (int64_t)ef_read_u64(r);
         uint32_t id;
         bool grown;
         if (c != 0 && label <= f->classes.labels[f->classes.ids[c - 1]])
-            return damaged(error, "its classes");
+            return ef_fail_published(error, "its classes");
         if (!ef_classes_add(&f->classes, label, &id, &grown))
             return ef_fail_memory(error);
         f->classes.n_rows[id] = 1;
@@ -301,7 +296,7 @@ efface_status ef_forest_read_predictor(ef_decoder *r, uint32_t d, ef_forest **ou
     if (r->failed || n_trees == 0 || n_trees > EFFACE_MAX_TREES || missing > 1 ||
         (f->target != EFFACE_NO_COLUMN && f->target >= d) || f->exponent < EF_EXPONENT_MIN ||
         f->exponent > EF_EXPONENT_MAX || !ef_decoder_has(r, n_trees, 2 * sizeof(uint32_t)))
-        status = damaged(error, "its head");
+        status = ef_fail_published(error, "its head");
     if (status == EFFACE_OK)
         status = read_columns(r, f, error);
     if (status == EFFACE_OK)

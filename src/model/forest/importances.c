@@ -95,28 +95,28 @@ static bool find_gains(const ef_forest *f, const ef_dtree *tree, const uint32_t 
 
 bool ef_forest_gains(const ef_forest *f, uint64_t *importances) {
     sums s = {.width = ef_forest_of_classes(f) ? f->classes.n : 2};
-    bool right = ef_forest_settle_all(f);
+    bool ok = ef_forest_settle_all(f);
     memset(importances, 0, f->n_inputs * sizeof *importances);
-    for (uint32_t t = 0; right && t < f->n_trees; t++) {
+    for (uint32_t t = 0; ok && t < f->n_trees; t++) {
         const ef_dtree *const tree = &f->trees[t];
         uint32_t *const nodes = ef_alloc(tree->n_used, sizeof *nodes);
         double *const gains = ef_alloc(tree->n_used, sizeof *gains);
         size_t n = 0;
         ef_walk walk = ef_walk_from(tree, 0, 0);
-        right = nodes != NULL && gains != NULL;
-        while (right && ef_walk_next(&walk))
+        ok = nodes != NULL && gains != NULL;
+        while (ok && ef_walk_next(&walk))
             nodes[n++] = walk.node;
-        right = right && !walk.failed && find_gains(f, tree, nodes, n, &s, gains);
+        ok = ok && !walk.failed && find_gains(f, tree, nodes, n, &s, gains);
         ef_walk_end(&walk);
         double total = 0.0;
-        for (size_t i = 0; right && i < n; i++)
+        for (size_t i = 0; ok && i < n; i++)
             total += gains[i] > 0.0 ? gains[i] : 0.0;
-        for (size_t i = 0; right && total > 0.0 && i < n; i++)
+        for (size_t i = 0; ok && total > 0.0 && i < n; i++)
             if (gains[i] > 0.0)
                 importances[tree->nodes[nodes[i]].input] += (uint64_t)(gains[i] / total * 0x1p40);
         ef_free(nodes);
         ef_free(gains);
     }
     ef_free(s.numbers);
-    return right;
+    return ok;
 }

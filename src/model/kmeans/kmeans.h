@@ -15,7 +15,7 @@
 #include "model/kmeans/sampling/pilot.h"
 
 /* Parameters after everything automatic was decided. */
-typedef struct ef_plan {
+typedef struct ef_kmeans_plan {
     efface_method method; /* lloyd for a pyramid with too few rows for a sample */
     efface_empty empty;
     uint32_t n_asked;    /* clusters asked for */
@@ -31,7 +31,7 @@ typedef struct ef_plan {
     uint32_t width;      /* tree: children of a node; else 0 */
     uint32_t n_threads;
     ef_interrupt interrupt;
-} ef_plan;
+} ef_kmeans_plan;
 
 #define EF_GAMMA_ONE 65536
 
@@ -85,7 +85,7 @@ typedef struct ef_kmeans {
                              another's, and outlives the model */
     struct ef_tree *tree; /* for tree only; it has all the rest, but plan, domain and totals */
     uint32_t draw;        /* how often all randomness was drawn anew; 0 unless redraw is fresh */
-    ef_plan plan;
+    ef_kmeans_plan plan;
     ef_domain domain;
     uint64_t n_rows;
     int64_t total_weight;
@@ -107,15 +107,16 @@ typedef struct ef_kmeans {
 } ef_kmeans;
 
 /* Checks the parameters and decides what is automatic. */
-efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
-                           const efface_kmeans_params *params, efface_error *error);
+efface_status ef_kmeans_plan_init(ef_kmeans_plan *plan, const ef_counts *counts,
+                                  const efface_kmeans_params *params, efface_error *error);
 
 /* The part of it that is about the sample of a pyramid of n_rows rows, given the clusters there
  * are. Where no sample pays, it is lloyd from here on. */
-void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t n_rows);
+void ef_kmeans_plan_sample(ef_kmeans_plan *plan, const efface_kmeans_params *params,
+                           uint64_t n_rows);
 
 /* The part of it that does not follow from rows. */
-void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params);
+void ef_kmeans_plan_fixed(ef_kmeans_plan *plan, const efface_kmeans_params *params);
 
 /* How many candidates a round has, given the parameter. */
 uint32_t ef_count_candidates(uint32_t asked, uint32_t n_clusters);
@@ -205,7 +206,7 @@ uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots);
 uint32_t ef_count_apart(const ef_kmeans *model, const int32_t *seeds);
 
 /* Whether a model keeps rounds. */
-static inline bool ef_keeps_rounds(const ef_plan *plan) {
+static inline bool ef_keeps_rounds(const ef_kmeans_plan *plan) {
     return plan->candidates > 1 &&
            (plan->method == EFFACE_METHOD_LLOYD || plan->method == EFFACE_METHOD_QUANTIZED);
 }

@@ -1,6 +1,7 @@
 /* The rows that requests are about: found on this rank, changed, and told to all ranks. */
 #include "model/request/changing_rows.h"
 
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
 #include "base/memory/arrays.h"
 #include "base/memory/memory.h"
@@ -10,18 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_IDS_NAMED 8
+#define MAX_IDS_NAMED 8
 
 /* ---------------------------------------------------------------- rows that leave */
-
-static int compare_numbers(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static const uint64_t *find_number(const uint64_t *sorted, size_t n, uint64_t number) {
-    return n != 0 ? bsearch(&number, sorted, n, sizeof *sorted, compare_numbers) : NULL;
-}
 
 /* Where to look whether a row is there: in the set, or, in a group, among ids in order. */
 typedef struct known_ids {
@@ -33,14 +25,14 @@ typedef struct known_ids {
 static bool is_known(const known_ids *known, uint64_t id) {
     size_t position;
     return known->data != NULL ? efface_data_find(known->data, id, &position) == EFFACE_OK
-                               : find_number(known->ids, known->n_ids, id) != NULL;
+                               : ef_ids_find(known->ids, known->n_ids, id) != NULL;
 }
 
 static efface_status fail_missing(const known_ids *known, const uint64_t *ids, size_t n_ids,
                                   size_t n_missing, efface_error *error) {
-    char list[MOST_IDS_NAMED * 22] = "";
+    char list[MAX_IDS_NAMED * 22] = "";
     size_t used = 0, named = 0;
-    for (size_t i = 0; i < n_ids && named < MOST_IDS_NAMED; i++) {
+    for (size_t i = 0; i < n_ids && named < MAX_IDS_NAMED; i++) {
         if (is_known(known, ids[i]))
             continue;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64,
@@ -88,11 +80,11 @@ static efface_status add_owned(const efface_data *data, const efface_request *re
     const size_t n = request->n_owners, n_named = to->n_ids;
     for (size_t i = 0; i < data->n_rows; i++) {
         const efface_row row = efface_data_row(data, i);
-        const uint64_t *const owner = find_number(owners, n, row.owner);
+        const uint64_t *const owner = ef_ids_find(owners, n, row.owner);
         if (owner == NULL)
             continue;
         seen[owner - owners] = true;
-        if (find_number(named, n_named, row.id) == NULL)
+        if (ef_ids_find(named, n_named, row.id) == NULL)
             to->ids[to->n_ids++] = row.id;
     }
     for (size_t i = 0; i < n; i++) {
@@ -105,15 +97,14 @@ static efface_status add_owned(const efface_data *data, const efface_request *re
 
 /* Whether a request may name these owners, which are in order. */
 static efface_status check_owners(const uint64_t *owners, size_t n, efface_error *error) {
-    if (find_number(owners, n, EFFACE_NO_OWNER) != NULL)
+    if (ef_ids_find(owners, n, EFFACE_NO_OWNER) != NULL)
         return ef_fail(
             error, EFFACE_E_ARGUMENT,
             "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
-    for (size_t i = 1; i < n; i++)
-        if (owners[i] == owners[i - 1])
-            return ef_fail(error, EFFACE_E_DUPLICATE,
-                           "nothing was forgotten: the owner %" PRIu64 " is named twice",
-                           owners[i]);
+    const uint64_t *const repeat = ef_ids_find_repeat(owners, n);
+    if (repeat != NULL)
+        return ef_fail(error, EFFACE_E_DUPLICATE,
+                       "nothing was forgotten: the owner %" PRIu64 " is named twice", *repeat);
     return EFFACE_OK;
 }
 
@@ -127,11 +118,10 @@ static efface_status find_owned(const efface_data *data, const efface_request *r
         status = ef_fail_memory(error);
     } else {
         memcpy(owners, request->owners, request->n_owners * sizeof *owners);
-        qsort(owners, request->n_owners, sizeof *owners, compare_numbers);
-        if (to->n_ids != 0) {
+        ef_ids_sort(owners, request->n_owners);
+        if (to->n_ids != 0)
             memcpy(named, to->ids, to->n_ids * sizeof *named);
-            qsort(named, to->n_ids, sizeof *named, compare_numbers);
-        }
+        ef_ids_sort(named, to->n_ids);
         status = check_owners(owners, request->n_owners, error);
         if (status == EFFACE_OK)
             status = add_owned(data, request, owners, named, seen, to, error);
@@ -154,20 +144,18 @@ static efface_status count_missing(const ef_change *left, const efface_request *
         owners[i] = left->rows[i].owner;
     }
     const size_t n = status == EFFACE_OK ? left->n_rows : 0;
-    if (n != 0) {
-        qsort(ids, n, sizeof *ids, compare_numbers);
-        qsort(owners, n, sizeof *owners, compare_numbers);
-    }
+    ef_ids_sort(ids, n);
+    ef_ids_sort(owners, n);
     *n_missing = 0;
     for (size_t i = 0; status == EFFACE_OK && i < request->n_ids; i++)
-        *n_missing += find_number(ids, n, request->ids[i]) == NULL;
+        *n_missing += ef_ids_find(ids, n, request->ids[i]) == NULL;
     const known_ids known = {.ids = ids, .n_ids = n};
     if (status == EFFACE_OK && fails && *n_missing != 0)
         status = fail_missing(&known, request->ids, request->n_ids, *n_missing, error);
     uint64_t least = UINT64_MAX; /* owner that is missing */
     size_t n_owners = 0;
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
-        if (find_number(owners, n, request->owners[i]) == NULL) {
+        if (ef_ids_find(owners, n, request->owners[i]) == NULL) {
             n_owners++;
             least = request->owners[i] < least ? request->owners[i] : least;
         }

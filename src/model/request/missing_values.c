@@ -15,7 +15,7 @@ efface_status ef_fail_missing(const ef_family *family, size_t row, uint32_t colu
         (void)snprintf(where, sizeof where, "row %zu, ", row);
     if (name != NULL)
         (void)snprintf(called, sizeof called, " (%s)",
-                       ef_field_show((ef_field){name, strlen(name)}).text);
+                       ef_field_show((ef_csv_field){name, strlen(name)}).text);
     return ef_fail(error, EFFACE_E_LIMIT,
                    "%scolumn %" PRIu32 "%s: a value is missing, and a model of the family %s with "
                    "these parameters takes no missing values; give it a value, leave the row or "

@@ -9,6 +9,7 @@
  * all ranks follow it; what they then commit, they have agreed on.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/changing_rows.h"
@@ -30,12 +31,6 @@ const char *efface_action_name(efface_action action) {
     case EFFACE_ACTION_REFITTED: return "refitted";
     }
     return "unknown action";
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* The stamp of a set tells whether it belongs to the model; its number of rows does not. Another
@@ -138,7 +133,7 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
             models[i]->family->drop(promises[i].next);
         }
     }
-    const double seconds = now() - begin;
+    const double seconds = ef_clock_seconds() - begin;
     for (size_t i = 0; status == EFFACE_OK && reports != NULL && i < n_models; i++) {
         reports[i] = i < n ? promises[i].report : *rows;
         reports[i].seconds = seconds;
@@ -180,7 +175,7 @@ static efface_report report_of(size_t n_forgotten, size_t n_learned, size_t n_mi
 efface_status efface_models_forget(efface_model *const *models, size_t n_models, efface_data *data,
                                    const efface_request *request, efface_report *reports,
                                    efface_error *error) {
-    const double begin = now();
+    const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     size_t n_missing = 0;
@@ -196,7 +191,7 @@ efface_status efface_models_forget(efface_model *const *models, size_t n_models,
 efface_status efface_model_preview(efface_model *model, efface_data *data,
                                    const efface_request *request, efface_report *report,
                                    efface_error *error) {
-    const double begin = now();
+    const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     size_t n_missing = 0;
@@ -220,7 +215,7 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
     ef_joint_free(&change);
     ef_wipe_stack(EF_DEEP_STACK);
     if (status == EFFACE_OK && report != NULL) {
-        would.report.seconds = now() - begin;
+        would.report.seconds = ef_clock_seconds() - begin;
         *report = would.report;
     }
     return status;
@@ -243,7 +238,7 @@ static efface_status check_rows(efface_model *const *models, size_t n_models,
 efface_status efface_models_learn(efface_model *const *models, size_t n_models, efface_data *data,
                                   const efface_rows *rows, efface_report *reports,
                                   efface_error *error) {
-    const double begin = now();
+    const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_rows(models, n_models, data, rows, error);
@@ -258,7 +253,7 @@ efface_status efface_models_learn(efface_model *const *models, size_t n_models, 
 efface_status efface_models_update(efface_model *const *models, size_t n_models, efface_data *data,
                                    const efface_rows *rows, efface_report *reports,
                                    efface_error *error) {
-    const double begin = now();
+    const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_rows(models, n_models, data, rows, error);
@@ -292,7 +287,7 @@ efface_status efface_model_update(efface_model *model, efface_data *data, const 
 
 efface_status efface_model_rekey(efface_model *model, const efface_data *data, uint64_t seed,
                                  efface_report *report, efface_error *error) {
-    const double begin = now();
+    const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     efface_status status = check_set(model, data, error);
     if (status != EFFACE_OK)
@@ -322,7 +317,7 @@ efface_status efface_model_rekey(efface_model *model, const efface_data *data, u
     }
     family->free(model->state);
     model->state = fresh;
-    done.seconds = now() - begin;
+    done.seconds = ef_clock_seconds() - begin;
     if (report != NULL)
         *report = done;
     return EFFACE_OK;

@@ -37,20 +37,15 @@ void ef_segmented_write(ef_writer *w, const void *state) {
 
 /* ---------------------------------------------------------------- reading */
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged or was made with other parameters: %s", what);
-}
-
 static efface_status read_exponents(ef_decoder *r, ef_segmented *s, efface_error *error) {
     ef_coordinates *const of = &s->coordinates;
-    bool right = true;
+    bool ok = true;
     for (uint32_t j = 0; j < of->n_columns; j++) {
         of->exponents[j] = (int32_t)ef_read_u32(r);
-        right &= of->exponents[j] >= EF_EXPONENT_MIN && of->exponents[j] <= EF_EXPONENT_MAX;
+        ok &= of->exponents[j] >= EF_EXPONENT_MIN && of->exponents[j] <= EF_EXPONENT_MAX;
     }
-    if (r->failed || !right)
-        return damaged(error, "an exponent");
+    if (r->failed || !ok)
+        return ef_fail_state(error, "an exponent");
     ef_coordinates_set(of, of->exponents);
     return EFFACE_OK;
 }
@@ -58,7 +53,7 @@ static efface_status read_exponents(ef_decoder *r, ef_segmented *s, efface_error
 static efface_status read_segments(ef_decoder *r, ef_segmented *s, uint32_t n,
                                    efface_error *error) {
     if (!ef_decoder_has(r, n, 2 * sizeof(uint64_t)))
-        return damaged(error, "the number of segments");
+        return ef_fail_state(error, "the number of segments");
     s->segments = ef_alloc_zero(n, sizeof *s->segments);
     if (s->segments == NULL)
         return ef_fail_memory(error);
@@ -66,7 +61,7 @@ static efface_status read_segments(ef_decoder *r, ef_segmented *s, uint32_t n,
         bool short_of_memory = false;
         if (!ef_moments_read(r, s->coordinates.n, EFFACE_SUMMED_FULL, &s->segments[s->n_segments],
                              &short_of_memory))
-            return short_of_memory ? ef_fail_memory(error) : damaged(error, "a sum");
+            return short_of_memory ? ef_fail_memory(error) : ef_fail_state(error, "a sum");
     }
     return EFFACE_OK;
 }
@@ -78,16 +73,16 @@ static bool belong_together(const ef_segmented *s) {
     int64_t weight = 0;
     uint32_t n = 0;
     (void)ef_kmeans_dividers(kmeans, &n);
-    bool right = n == s->n_segments;
-    for (uint32_t c = 0; right && c < n; c++) {
+    bool ok = n == s->n_segments;
+    for (uint32_t c = 0; ok && c < n; c++) {
         const ef_moments *const segment = &s->segments[c];
-        right = segment->n_rows <= kmeans->n_rows - n_rows &&
-                segment->weight <= kmeans->total_weight - weight &&
-                (kmeans->tree != NULL || segment->weight == ef_kmeans_mass(kmeans, c));
+        ok = segment->n_rows <= kmeans->n_rows - n_rows &&
+             segment->weight <= kmeans->total_weight - weight &&
+             (kmeans->tree != NULL || segment->weight == ef_kmeans_mass(kmeans, c));
         n_rows += segment->n_rows;
         weight += segment->weight;
     }
-    return right && n_rows == kmeans->n_rows && weight == kmeans->total_weight;
+    return ok && n_rows == kmeans->n_rows && weight == kmeans->total_weight;
 }
 
 static efface_status read_kmeans(ef_decoder *r, ef_segmented *s, efface_error *error) {
@@ -96,7 +91,7 @@ static efface_status read_kmeans(ef_decoder *r, ef_segmented *s, efface_error *e
         ef_kmeans_read(r, &used, s->ignored, s->coordinates.n_columns, &s->kmeans, error);
     if (status != EFFACE_OK)
         return status;
-    return belong_together(s) ? EFFACE_OK : damaged(error, "the rows of its segments");
+    return belong_together(s) ? EFFACE_OK : ef_fail_state(error, "the rows of its segments");
 }
 
 efface_status ef_segmented_read(ef_decoder *r, const efface_params *params, uint32_t d,
@@ -107,7 +102,7 @@ efface_status ef_segmented_read(ef_decoder *r, const efface_params *params, uint
     if (r->failed || memcmp(magic, MAGIC, sizeof magic) != 0 || format != FORMAT)
         return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
     if (n_columns != d)
-        return damaged(error, "the number of columns");
+        return ef_fail_state(error, "the number of columns");
     ef_segmented *s = NULL;
     efface_status status =
         ef_segmented_make((const efface_segmented_params *)(const void *)params, d, &s, error);
@@ -133,7 +128,7 @@ efface_status ef_segmented_attach(void *state, const efface_data *data, efface_e
             ? ef_coordinates_find_of(&s->coordinates, s->params->bound, data, exponents, error)
             : ef_fail_memory(error);
     if (status == EFFACE_OK && memcmp(exponents, s->coordinates.exponents, n_bytes) != 0)
-        status = damaged(error, "it belongs to other rows");
+        status = ef_fail_state(error, "it belongs to other rows");
     if (status == EFFACE_OK)
         status = ef_kmeans_attach(s->kmeans, data, error);
     ef_free(exponents);

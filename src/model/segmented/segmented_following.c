@@ -14,9 +14,9 @@
 
 #include <string.h>
 
-#define MOST_MOVED 8      /* if one in so many rows moves or changes, all are summed up again */
-#define FEW_ROWS 256      /* that change are never many */
-#define MOST_PRODUCTS 2e8 /* that change their place in one go: a tenth of a second or so */
+#define MAX_MOVED 8      /* if one in so many rows moves or changes, all are summed up again */
+#define FEW_ROWS 256     /* that change are never many */
+#define MAX_PRODUCTS 2e8 /* that change their place in one go: a tenth of a second or so */
 
 static const char bound_moved[] = "the bound of a column's grid moved";
 static const char many_rows[] = "so many rows changed that adding all up is quicker";
@@ -109,7 +109,7 @@ static efface_status find_changed(const ef_segmented *s, const outlook *o, promi
 }
 
 /* Room for the labels of rows that come; without it, labels are not kept any more. */
-static void make_room(const ef_segmented *s, const outlook *o, promise *p) {
+static void reserve_labels(const ef_segmented *s, const outlook *o, promise *p) {
     const size_t n = o->news->rows != NULL ? o->news->rows->n_rows : 0;
     p->n_labels = n;
     if (s->labels.of == NULL || n <= s->labels.capacity || !ef_segment_labels_init(&p->labels, n))
@@ -184,7 +184,7 @@ static bool moves_few(const ef_segmented *s, const promise *p) {
     size_t n_moved = 0;
     for (size_t i = 0; i < n; i++)
         n_moved += p->before.of[i] != p->labels.of[i];
-    return n_moved <= n / MOST_MOVED && (double)n_moved * products <= MOST_PRODUCTS;
+    return n_moved <= n / MAX_MOVED && (double)n_moved * products <= MAX_PRODUCTS;
 }
 
 /* Segments of all rows. In a group they are always summed up again: what moves on the ranks would
@@ -207,7 +207,7 @@ static efface_status divide(const ef_segmented *s, outlook *o, promise *p, effac
 /* Whether so many rows change that adding them one by one takes longer than summing up. */
 static bool is_much(const ef_news *news) {
     const size_t n = news->change->n_rows;
-    return news->rows != NULL && n >= FEW_ROWS && n >= news->counts->n_rows / MOST_MOVED;
+    return news->rows != NULL && n >= FEW_ROWS && n >= news->counts->n_rows / MAX_MOVED;
 }
 
 /* Says what is to be done beside what k-means does; the same for a look and for what then happens.
@@ -244,7 +244,7 @@ static efface_status make_sums(const ef_segmented *s, const ef_news *news, bool 
         return EFFACE_OK;
     const efface_status status = passes ? divide(s, &o, p, error) : find_changed(s, &o, p, error);
     if (!passes && status == EFFACE_OK)
-        make_room(s, &o, p);
+        reserve_labels(s, &o, p);
     report->rows_visited += o.rows_visited;
     return status;
 }

@@ -82,15 +82,11 @@ void ef_segmented_write_predictor(ef_writer *w, const void *of) {
     ef_kmeans_write_predictor(w, &p->by);
 }
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
-}
-
 static efface_status read_targets(ef_decoder *r, uint32_t d, predictor *p, efface_error *error) {
     uint32_t *inputs = NULL, *targets = NULL;
     const uint32_t n = ef_read_u32(r);
     if (n == 0 || n >= d || !ef_decoder_has(r, n, sizeof *targets))
-        return damaged(error, "its targets");
+        return ef_fail_published(error, "its targets");
     const ef_array arrays[] = {{&inputs, d, sizeof *inputs}, {&targets, n, sizeof *targets}};
     p->columns = EF_ARRAYS_TAKE(arrays, true);
     if (p->columns == NULL)
@@ -100,7 +96,7 @@ static efface_status read_targets(ef_decoder *r, uint32_t d, predictor *p, effac
     for (; p->n_targets < n; p->n_targets++) {
         const uint32_t column = ef_read_u32(r);
         if (column >= d || !ef_segmented_is_input(p, column))
-            return damaged(error, "its targets");
+            return ef_fail_published(error, "its targets");
         targets[p->n_targets] = column;
     }
     for (uint32_t j = 0; j < d; j++)
@@ -113,7 +109,7 @@ static efface_status read_regressions(ef_decoder *r, predictor *p, efface_error 
     const uint32_t n_segments = ef_read_u32(r);
     const size_t n_row = 1 + (size_t)p->n_inputs;
     if (n_segments > r->n_bytes / 8 / n_row / p->n_targets)
-        return damaged(error, "the number of its segments");
+        return ef_fail_published(error, "the number of its segments");
     p->read = ef_regressions_make(n_segments, p->n_targets, p->n_inputs);
     if (p->read == NULL)
         return ef_fail_memory(error);
@@ -139,7 +135,7 @@ efface_status ef_segmented_read_predictor(ef_decoder *r, uint32_t d, void **out,
     if (status == EFFACE_OK) {
         p->by = *(const ef_kmeans_predictor *)p->dividers;
         if (p->by.n_clusters != p->read->n_segments)
-            status = damaged(error, "the number of its segments");
+            status = ef_fail_published(error, "the number of its segments");
     }
     if (status == EFFACE_OK)
         *out = p;

@@ -132,14 +132,14 @@ static efface_status make_classes(ef_sums *s, const efface_data *data, efface_er
     }
     s->labels = ef_alloc(n_classes, sizeof *s->labels);
     s->classes = ef_alloc_zero(n_classes, sizeof *s->classes);
-    bool right = s->labels != NULL && s->classes != NULL;
-    for (size_t c = 0; right && c < n_classes; c++) {
+    bool ok = s->labels != NULL && s->classes != NULL;
+    for (size_t c = 0; ok && c < n_classes; c++) {
         s->labels[c] = all[c];
-        right = ef_moments_init(&s->classes[c], s->coordinates.n, s->by_class);
-        s->n_classes += right;
+        ok = ef_moments_init(&s->classes[c], s->coordinates.n, s->by_class);
+        s->n_classes += ok;
     }
     ef_free(all);
-    return right ? EFFACE_OK : ef_fail_memory(error);
+    return ok ? EFFACE_OK : ef_fail_memory(error);
 }
 
 /* ---------------------------------------------------------------- fit */

@@ -37,24 +37,18 @@ void ef_sums_write(ef_writer *w, const void *state) {
 
 /* ---------------------------------------------------------------- reading */
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged or was made with other parameters: %s", what);
-}
-
 static efface_status read_exponents(ef_decoder *r, ef_sums *s, efface_error *error) {
     ef_coordinates *const of = &s->coordinates;
-    bool right = true;
+    bool ok = true;
     for (uint32_t j = 0; j < of->n_columns; j++) {
         const bool has_grid =
             of->fourier.n_features == 0 || ef_coordinates_target(of, j) != EFFACE_NO_COLUMN;
         of->exponents[j] = (int32_t)ef_read_u32(r);
-        right &= has_grid
-                     ? of->exponents[j] >= EF_EXPONENT_MIN && of->exponents[j] <= EF_EXPONENT_MAX
-                     : of->exponents[j] == 0;
+        ok &= has_grid ? of->exponents[j] >= EF_EXPONENT_MIN && of->exponents[j] <= EF_EXPONENT_MAX
+                       : of->exponents[j] == 0;
     }
-    if (r->failed || !right)
-        return damaged(error, "an exponent");
+    if (r->failed || !ok)
+        return ef_fail_state(error, "an exponent");
     ef_coordinates_set(of, of->exponents);
     return EFFACE_OK;
 }
@@ -64,7 +58,7 @@ static efface_status read_moments(ef_decoder *r, const ef_sums *s, efface_summed
     bool short_of_memory = false;
     if (ef_moments_read(r, s->coordinates.n, summed, to, &short_of_memory))
         return EFFACE_OK;
-    return short_of_memory ? ef_fail_memory(error) : damaged(error, "a sum");
+    return short_of_memory ? ef_fail_memory(error) : ef_fail_state(error, "a sum");
 }
 
 static efface_status read_classes(ef_decoder *r, ef_sums *s, efface_error *error) {
@@ -73,7 +67,7 @@ static efface_status read_classes(ef_decoder *r, ef_sums *s, efface_error *error
     int64_t weight = 0;
     if (r->failed || n > s->all.n_rows || n >= EF_NO_GROUP || !ef_decoder_has(r, (size_t)n, 24) ||
         (n != 0 && s->by_class == EFFACE_SUMMED_NEEDED))
-        return damaged(error, "the number of classes");
+        return ef_fail_state(error, "the number of classes");
     s->labels = ef_alloc_zero((size_t)n, sizeof *s->labels);
     s->classes = ef_alloc_zero((size_t)n, sizeof *s->classes);
     if (s->labels == NULL || s->classes == NULL)
@@ -81,7 +75,7 @@ static efface_status read_classes(ef_decoder *r, ef_sums *s, efface_error *error
     for (uint32_t c = 0; c < n; c++) {
         s->labels[c] = (int64_t)ef_read_u64(r);
         if (s->labels[c] == EFFACE_NO_LABEL || (c != 0 && s->labels[c] <= s->labels[c - 1]))
-            return damaged(error, "a class");
+            return ef_fail_state(error, "a class");
         const efface_status status = read_moments(r, s, s->by_class, &s->classes[c], error);
         if (status != EFFACE_OK)
             return status;
@@ -89,12 +83,12 @@ static efface_status read_classes(ef_decoder *r, ef_sums *s, efface_error *error
         n_rows += s->classes[c].n_rows;
         weight += s->classes[c].weight;
         if (s->classes[c].n_rows == 0 || n_rows > s->all.n_rows || weight > s->all.weight)
-            return damaged(error, "the rows of a class");
+            return ef_fail_state(error, "the rows of a class");
     }
     return s->by_class == EFFACE_SUMMED_NEEDED ||
                    (n_rows == s->all.n_rows && weight == s->all.weight)
                ? EFFACE_OK
-               : damaged(error, "the rows of classes");
+               : ef_fail_state(error, "the rows of classes");
 }
 
 static efface_status read_body(ef_decoder *r, ef_sums *s, efface_error *error) {
@@ -105,7 +99,7 @@ static efface_status read_body(ef_decoder *r, ef_sums *s, efface_error *error) {
         by_class != (uint32_t)s->by_class || s->totals.total_weight < 0 ||
         s->totals.total_weight >= EFFACE_MAX_WEIGHT ||
         s->totals.n_rows > (uint64_t)s->totals.total_weight)
-        return damaged(error, "a total");
+        return ef_fail_state(error, "a total");
     efface_status status = read_exponents(r, s, error);
     if (status == EFFACE_OK) {
         ef_moments_free(&s->all);
@@ -115,7 +109,7 @@ static efface_status read_body(ef_decoder *r, ef_sums *s, efface_error *error) {
         (s->by_class == EFFACE_SUMMED_NEEDED
              ? s->all.n_rows != s->totals.n_rows || s->all.weight != s->totals.total_weight
              : s->all.n_rows > s->totals.n_rows || s->all.weight > s->totals.total_weight))
-        status = damaged(error, "a total");
+        status = ef_fail_state(error, "a total");
     return status == EFFACE_OK ? read_classes(r, s, error) : status;
 }
 
@@ -127,7 +121,7 @@ efface_status ef_sums_read(ef_decoder *r, const efface_params *params, uint32_t 
     if (r->failed || memcmp(magic, MAGIC, sizeof magic) != 0 || format != FORMAT)
         return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
     if (n_columns != d)
-        return damaged(error, "the number of columns");
+        return ef_fail_state(error, "the number of columns");
     ef_sums *s = NULL;
     efface_status status =
         ef_sums_make((const efface_sums_params *)(const void *)params, d, &s, error);
@@ -151,7 +145,7 @@ efface_status ef_sums_attach(void *state, const efface_data *data, efface_error 
             : ef_fail_memory(error);
     if (status == EFFACE_OK &&
         memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0)
-        status = damaged(error, "it belongs to other rows");
+        status = ef_fail_state(error, "it belongs to other rows");
     ef_free(exponents);
     return status;
 }

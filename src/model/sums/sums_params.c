@@ -8,7 +8,7 @@
 
 #define PARAMS_VERSION 2 /* of the struct: moves when it gets other fields */
 #define RECORD_VERSION 2 /* of its bytes */
-#define MOST_PRIORS (1u << 20)
+#define MAX_PRIORS (1u << 20)
 #define LEAST 1e-100 /* of a smoothing or shrinkage that is not 0 */
 
 void efface_sums_params_init(efface_sums_params *params) {
@@ -60,12 +60,12 @@ efface_status ef_linear_check(const efface_linear_params *params, efface_error *
 
 static efface_status check_priors(const double *priors, uint32_t n, efface_error *error) {
     double sum = 0.0;
-    bool right = n <= MOST_PRIORS && (priors != NULL || n == 0);
-    for (uint32_t c = 0; right && c < n; c++) {
-        right = priors[c] > 0.0 && priors[c] <= 1.0;
+    bool ok = n <= MAX_PRIORS && (priors != NULL || n == 0);
+    for (uint32_t c = 0; ok && c < n; c++) {
+        ok = priors[c] > 0.0 && priors[c] <= 1.0;
         sum += priors[c];
     }
-    if (!right || (n != 0 && !(sum > 1.0 - 1e-6 && sum < 1.0 + 1e-6)))
+    if (!ok || (n != 0 && !(sum > 1.0 - 1e-6 && sum < 1.0 + 1e-6)))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "priors must be numbers above 0, one for each class, that sum to 1");
     return EFFACE_OK;

@@ -38,7 +38,7 @@ typedef struct revision {
     uint64_t n_taking_part;
     ef_forest_classes classes_before; /* if they are others now */
     bool has_classes;
-    ef_plan *plans; /* by worker */
+    ef_forest_plan *plans; /* by worker */
     unsigned n_plans;
     bool sized; /* the sizes of values were counted */
     bool committed;
@@ -70,7 +70,7 @@ static bool units_stay(const ef_forest *f) {
 
 /* The places of rows in the set as the change leaves them. */
 static void move_positions(revision *r) {
-    ef_forest_rows *const rows = &r->forest->rows;
+    ef_forest_slots *const rows = &r->forest->rows;
     for (; r->n_moved < r->n_rows; r->n_moved++) {
         const size_t i = r->n_moved, p = r->positions[i];
         if (r->replaces) {
@@ -88,7 +88,7 @@ static void move_positions(revision *r) {
 }
 
 static void move_positions_back(revision *r) {
-    ef_forest_rows *const rows = &r->forest->rows;
+    ef_forest_slots *const rows = &r->forest->rows;
     while (r->n_moved != 0) {
         const size_t i = --r->n_moved, p = r->positions[i];
         if (r->replaces) {
@@ -123,7 +123,7 @@ static bool find_class(revision *r, int64_t label, uint32_t *class_id) {
 /* Takes a row that comes into a slot. */
 static bool take_in(revision *r, size_t i, const ef_change *change) {
     ef_forest *const f = r->forest;
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     const float *const values = ef_change_first(change, i);
     const efface_row *const row = &change->rows[i];
     const float target = ef_forest_of_classes(f) ? 0.0F : values[(size_t)f->target * EF_PANEL];
@@ -134,7 +134,7 @@ static bool take_in(revision *r, size_t i, const ef_change *change) {
         value = (uint32_t)ef_forest_target(f, target);
     else if (!find_class(r, row->label, &value))
         return false;
-    const uint32_t slot = r->slots[i] = ef_forest_rows_take(rows);
+    const uint32_t slot = r->slots[i] = ef_forest_slots_take(rows);
     for (uint32_t j = 0; j < f->n_inputs; j++)
         ef_slot_set(rows, slot, j, values[(size_t)f->columns[j] * EF_PANEL]);
     rows->values[slot] = value;
@@ -149,7 +149,7 @@ static bool take_in(revision *r, size_t i, const ef_change *change) {
 }
 
 /* Weights are kept from the first row on that has another one than 1. */
-static bool make_weights(ef_forest_rows *rows, const ef_change *change) {
+static bool make_weights(ef_forest_slots *rows, const ef_change *change) {
     bool any = false;
     for (size_t i = 0; i < change->n_rows; i++)
         any |= !change->leaves[i] && change->rows[i].weight != 1;
@@ -163,7 +163,7 @@ static bool make_weights(ef_forest_rows *rows, const ef_change *change) {
 
 /* Has values kept in wider formats where those that come do not fit. */
 static bool widen(ef_forest *f, const ef_change *change) {
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     ef_input_format *formats = NULL;
     for (uint32_t j = 0; j < f->n_inputs; j++)
         for (size_t i = 0; i < change->n_rows; i++) {
@@ -179,15 +179,15 @@ static bool widen(ef_forest *f, const ef_change *change) {
             }
             formats[j] = (ef_input_format){.width = 4};
         }
-    const bool right = formats == NULL || ef_forest_rows_set_formats(rows, formats);
+    const bool ok = formats == NULL || ef_forest_slots_set_formats(rows, formats);
     ef_free(formats);
-    return right;
+    return ok;
 }
 
 /* Slots for the rows that come, marks for those that leave, and the classes as they will be. */
 static bool prepare_rows(revision *r, const ef_change *change) {
     ef_forest *const f = r->forest;
-    ef_forest_rows *const rows = &f->rows;
+    ef_forest_slots *const rows = &f->rows;
     const size_t n = change->n_rows;
     size_t n_coming = 0;
     r->slots = ef_alloc(n, sizeof *r->slots);
@@ -203,7 +203,8 @@ static bool prepare_rows(revision *r, const ef_change *change) {
     }
     r->n_rows = n;
     r->replaces = change->replaces;
-    if (!widen(f, change) || !ef_forest_rows_reserve(rows, n_coming) || !make_weights(rows, change))
+    if (!widen(f, change) || !ef_forest_slots_reserve(rows, n_coming) ||
+        !make_weights(rows, change))
         return false;
     for (uint32_t t = 0; t < f->n_trees; t++)
         if (!ef_dtree_chain(&f->trees[t], rows->capacity))
@@ -243,7 +244,7 @@ typedef struct follower {
     bool only_look;
     uint32_t tally_rows;
     ef_grower grower;
-    ef_plan *plan;
+    ef_forest_plan *plan;
     ef_traveller *travellers;
     struct ef_place *waiting;
     size_t n_waiting, waiting_capacity;
@@ -329,7 +330,7 @@ static bool grow_anew(follower *f, ef_dtree *tree, uint32_t number, ef_place pla
 /* Whether a leaf stays one whatever its rows are, or because those that come are as all others. */
 static bool stays_leaf(const follower *f, const ef_dtree *tree, ef_place place, size_t n_after) {
     const ef_rules *const rules = &f->r->forest->rules;
-    const ef_forest_rows *const rows = &f->r->forest->rows;
+    const ef_forest_slots *const rows = &f->r->forest->rows;
     const ef_dnode *const node = &tree->nodes[place.node];
     if ((rules->max_depth != 0 && place.depth >= rules->max_depth) || n_after < rules->min_split)
         return true;
@@ -385,11 +386,11 @@ static bool correct_leaf(follower *f, ef_dtree *tree, uint32_t number, ef_place 
         return look_through(f, tree, number, place);
     }
     const ef_step step = {.kind = EF_RENEW, .tree = number, .node = place.node, .made = made};
-    if (!ef_plan_step(f->plan, step)) {
+    if (!ef_forest_plan_step(f->plan, step)) {
         ef_dtree_drop(tree, made);
         return false;
     }
-    return ef_plan_travellers(f->plan, number, place.node, f->travellers + place.first, place.n);
+    return ef_note_travellers(f->plan, number, place.node, f->travellers + place.first, place.n);
 }
 
 /* ---------------------------------------------------------------- large nodes */
@@ -397,7 +398,7 @@ static bool correct_leaf(follower *f, ef_dtree *tree, uint32_t number, ef_place 
 /* Whether all targets of a node are equal: if so, their mean is a whole number. */
 static bool targets_are_equal(follower *f, const ef_dtree *tree, const ef_tally *tally,
                               ef_place place, bool *failed) {
-    const ef_forest_rows *const rows = &f->r->forest->rows;
+    const ef_forest_slots *const rows = &f->r->forest->rows;
     size_t n;
     if (tally->sum % tally->weight != 0)
         return false;
@@ -436,7 +437,7 @@ static bool count(follower *f, ef_dtree *tree, uint32_t number, ef_tally *tally,
 /* Chooses the best candidate of a node from its rows, with a tally of it unless the rows weigh too
  * much. `is_leaf`: there is none. */
 static bool choose_anew(follower *f, ef_dtree *tree, uint32_t number, ef_place place,
-                        ef_tally **tally, ef_candidate *chosen, bool *is_leaf) {
+                        ef_tally **tally, ef_split_candidate *chosen, bool *is_leaf) {
     ef_grower *const g = &f->grower;
     uint32_t best = EF_NO_CANDIDATE;
     size_t n;
@@ -471,19 +472,19 @@ static void set_tally(ef_dtree *tree, uint32_t node, ef_tally *tally) {
 static bool split_stays(follower *f, ef_dtree *tree, uint32_t number, ef_place place, bool *stays) {
     const ef_rules *const rules = &f->r->forest->rules;
     ef_tally *tally = tree->nodes[place.node].split.tally, *made = NULL;
-    ef_candidate chosen;
+    ef_split_candidate chosen;
     bool failed = false, is_leaf = false;
     if (f->only_look && tally != NULL) {
         tally = made = ef_tally_copy(tally);
         failed = tally == NULL;
     }
     if (!f->only_look)
-        failed = !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
+        failed = !ef_forest_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
     const bool counted = !failed && tally != NULL && count(f, tree, number, tally, place, &failed);
     if (counted) {
         is_leaf = rules->of_classes ? ef_tally_classes(tally) <= 1
                                     : targets_are_equal(f, tree, tally, place, &failed);
-        const ef_candidate *const best =
+        const ef_split_candidate *const best =
             failed || is_leaf ? NULL : ef_tally_best(tally, rules, f->room);
         *stays = best != NULL && ef_same_split(&tree->nodes[place.node], best);
     } else if (!failed) {
@@ -517,10 +518,10 @@ static bool follow_split(follower *f, ef_dtree *tree, uint32_t number, ef_place 
     const ef_place left = {node->split.left, place.depth + 1, keys[0], place.first, to_left};
     const ef_place right = {node->split.right, place.depth + 1, keys[1], place.first + to_left,
                             place.n - to_left};
-    return ef_plan_step(f->plan, (ef_step){.kind = EF_COUNT,
-                                           .tree = number,
-                                           .node = place.node,
-                                           .n = (uint32_t)n_after}) &&
+    return ef_forest_plan_step(f->plan, (ef_step){.kind = EF_COUNT,
+                                                  .tree = number,
+                                                  .node = place.node,
+                                                  .n = (uint32_t)n_after}) &&
            push(f, right) && push(f, left);
 }
 
@@ -528,11 +529,11 @@ static bool follow_node(follower *f, ef_dtree *tree, uint32_t number, ef_place p
     const ef_dnode *const node = &tree->nodes[place.node];
     const size_t n_after = rows_after(f, node, place);
     if (node->unsettled)
-        return ef_plan_step(f->plan, (ef_step){.kind = EF_COUNT,
-                                               .tree = number,
-                                               .node = place.node,
-                                               .n = (uint32_t)n_after}) &&
-               ef_plan_travellers(f->plan, number, place.node, f->travellers + place.first,
+        return ef_forest_plan_step(f->plan, (ef_step){.kind = EF_COUNT,
+                                                      .tree = number,
+                                                      .node = place.node,
+                                                      .n = (uint32_t)n_after}) &&
+               ef_note_travellers(f->plan, number, place.node, f->travellers + place.first,
                                   place.n);
     if (node->kind == EF_LEAF)
         return stays_leaf(f, tree, place, n_after) ? correct_leaf(f, tree, number, place, n_after)
@@ -564,15 +565,15 @@ static bool follow_tree(follower *f, uint32_t number) {
     const ef_place root = {.key = ef_root_key(f->r->forest->params->common.seed, number),
                            .n = find_travellers(f, number)};
     f->n_waiting = 0;
-    bool right = push(f, root);
-    while (right && f->n_waiting != 0)
-        right = follow_node(f, tree, number, f->waiting[--f->n_waiting]);
-    return right;
+    bool ok = push(f, root);
+    while (ok && f->n_waiting != 0)
+        ok = follow_node(f, tree, number, f->waiting[--f->n_waiting]);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- all trees */
 
-static bool begin(follower *f, revision *r, ef_plan *plan, const ef_news *news,
+static bool begin(follower *f, revision *r, ef_forest_plan *plan, const ef_news *news,
                   const uint64_t *members) {
     const ef_forest *const forest = r->forest;
     *f = (follower){.r = r,
@@ -581,14 +582,14 @@ static bool begin(follower *f, revision *r, ef_plan *plan, const ef_news *news,
                     .only_look = news->only_look,
                     .tally_rows = ef_forest_tally_rows(forest),
                     .plan = plan};
-    const bool right = ef_grower_init(&f->grower, &forest->rules, &forest->rows, f->tally_rows) &&
-                       ef_grower_make_way(&f->grower, r->n_rows);
+    const bool ok = ef_grower_init(&f->grower, &forest->rules, &forest->rows, f->tally_rows) &&
+                    ef_grower_make_way(&f->grower, r->n_rows);
     f->travellers = ef_alloc(r->n_rows, sizeof *f->travellers);
     f->room = ef_alloc(2 * (size_t)forest->rules.n_classes, sizeof *f->room);
     f->grower.plan = plan;
     f->grower.lazy = forest->params->lazy != 0;
     f->grower.travellers = f->travellers;
-    return right && f->travellers != NULL && f->room != NULL;
+    return ok && f->travellers != NULL && f->room != NULL;
 }
 
 static void end(follower *f) {
@@ -643,11 +644,11 @@ static efface_status follow_all(revision *r, const ef_news *news, uint64_t *n_vi
     follower *const followers = ef_alloc_zero(n, sizeof *followers);
     uint64_t *members = NULL;
     r->plans = ef_alloc_zero(n, sizeof *r->plans);
-    bool right = pool != NULL && followers != NULL && r->plans != NULL && find_members(r, &members);
+    bool ok = pool != NULL && followers != NULL && r->plans != NULL && find_members(r, &members);
     r->n_plans = r->plans != NULL ? n : 0;
-    for (unsigned w = 0; right && w < n; w++)
-        right = begin(&followers[w], r, &r->plans[w], news, members);
-    efface_status status = right ? EFFACE_OK : ef_fail_memory(error);
+    for (unsigned w = 0; ok && w < n; w++)
+        ok = begin(&followers[w], r, &r->plans[w], news, members);
+    efface_status status = ok ? EFFACE_OK : ef_fail_memory(error);
     team_of_followers team = {followers, 0};
     while (status == EFFACE_OK && team.first < r->forest->n_trees) {
         const uint32_t rest = r->forest->n_trees - team.first, at_once = rest < 16 ? rest : 16;
@@ -678,7 +679,7 @@ void ef_forest_drop(void *next) {
     ef_forest *const f = r->forest;
     ef_forest_free(r->fresh);
     for (unsigned w = 0; w < r->n_plans; w++)
-        ef_plan_drop(&r->plans[w], f->trees);
+        ef_forest_plan_drop(&r->plans[w], f->trees);
     ef_free(r->plans);
     if (!r->committed) {
         if (r->sized)
@@ -689,7 +690,7 @@ void ef_forest_drop(void *next) {
         move_positions_back(r);
         for (size_t i = 0; i < r->n_rows; i++)
             if (r->slots[i] != EF_NO_SLOT && !r->leaves[i])
-                ef_forest_rows_release(&f->rows, r->slots[i]);
+                ef_forest_slots_release(&f->rows, r->slots[i]);
         if (r->has_classes) {
             const bool grown = f->classes.n_ids != r->classes_before.n_ids;
             ef_classes_free(&f->classes);
@@ -803,14 +804,14 @@ void ef_forest_commit(void *state, void *next) {
         return;
     }
     for (unsigned w = 0; w < r->n_plans; w++)
-        ef_plan_commit(&r->plans[w], f->trees);
+        ef_forest_plan_commit(&r->plans[w], f->trees);
     for (size_t i = 0; i < r->n_rows; i++) {
         const uint32_t slot = r->slots[i];
         if (slot == EF_NO_SLOT || !r->leaves[i])
             continue;
         for (uint32_t t = 0; t < f->n_trees; t++)
             f->trees[t].next[slot] = f->trees[t].before[slot] = EF_NO_SLOT;
-        ef_forest_rows_release(&f->rows, slot);
+        ef_forest_slots_release(&f->rows, slot);
     }
     f->totals = r->totals;
     f->n_taking_part = r->n_taking_part;

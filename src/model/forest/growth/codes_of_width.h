@@ -114,7 +114,8 @@ static uint32_t NAME(count_left)(const ef_bunch *b, const CODE *codes, CODE cut,
 
 /* Looks at a column of a node, and counts what goes left if it is a candidate; false if it cannot
  * divide the rows. */
-static bool NAME(try_column)(const strip *s, uint64_t key, ef_candidate *made, int64_t *left) {
+static bool NAME(try_column)(const strip *s, uint64_t key, ef_split_candidate *made,
+                             int64_t *left) {
     const ef_bunch *const b = s->bunch;
     CODE *const codes = s->codes;
     if (s->from_rows)

@@ -1,6 +1,7 @@
 /* Growing a tree, or a part of it, from its rows. */
 #include "model/forest/growth/growing.h"
 
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ typedef struct ef_sprout {
     size_t kept; /* where the inputs that are constant, and then its segments, are */
 } sprout;
 
-bool ef_grower_init(ef_grower *g, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_grower_init(ef_grower *g, const ef_rules *rules, const ef_forest_slots *rows,
                     uint32_t tally_rows) {
     *g = (ef_grower){.rules = rules, .rows = rows, .tally_rows = tally_rows};
     g->constants = ef_alloc(ef_input_words(rules), sizeof *g->constants);
@@ -42,7 +43,7 @@ void ef_grower_clear(ef_grower *g) {
     *g = (ef_grower){0};
 }
 
-int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_rows *rows, uint32_t tree,
+int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_slots *rows, uint32_t tree,
                           uint32_t slot) {
     const int64_t weight = ef_slot_weight(rows, slot);
     return rules->bootstraps ? weight * ef_draw_poisson(rules->seed, rows->ids[slot], tree)
@@ -51,23 +52,16 @@ int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_rows *rows, uin
 
 /* ---------------------------------------------------------------- rows */
 
-static bool renew(void *array, size_t n, size_t size) {
-    void **const at = array;
-    ef_free(*at);
-    *at = ef_alloc(n, size);
-    return *at != NULL;
-}
-
 /* Room for n rows. What was in it is lost. */
-static bool make_room(ef_grower *g, size_t n) {
+static bool reserve_rows(ef_grower *g, size_t n) {
     const ef_rules *const rules = g->rules;
     const bool weighs = g->rows->weights != NULL || rules->bootstraps;
     const size_t n_segments = rules->n_classes > 1 ? rules->n_classes : 1;
     if (n_segments > g->segments_capacity) {
-        if (!renew(&g->bunch.segments, n_segments, sizeof(ef_segment)) ||
-            !renew(&g->segments, n_segments, sizeof(ef_segment)) ||
-            !renew(&g->left_segments, n_segments, sizeof(ef_segment)) ||
-            !renew(&g->class_begins, n_segments + 1, sizeof *g->class_begins))
+        if (!ef_array_renew(&g->bunch.segments, n_segments, sizeof(ef_segment)) ||
+            !ef_array_renew(&g->segments, n_segments, sizeof(ef_segment)) ||
+            !ef_array_renew(&g->left_segments, n_segments, sizeof(ef_segment)) ||
+            !ef_array_renew(&g->class_begins, n_segments + 1, sizeof *g->class_begins))
             return false;
         g->segments_capacity = n_segments;
     }
@@ -75,12 +69,12 @@ static bool make_room(ef_grower *g, size_t n) {
         return true;
     const size_t more = n + n / 4;
     g->capacity = 0;
-    if (!renew(&g->bunch.slots, more, sizeof(uint32_t)) ||
-        !renew(&g->slots_apart, more, sizeof(uint32_t)) ||
-        (weighs && (!renew(&g->bunch.weights, more, sizeof(int64_t)) ||
-                    !renew(&g->weights_apart, more, sizeof(int64_t)))) ||
-        (!rules->of_classes && (!renew(&g->bunch.targets, more, sizeof(int32_t)) ||
-                                !renew(&g->targets_apart, more, sizeof(int32_t)))))
+    if (!ef_array_renew(&g->bunch.slots, more, sizeof(uint32_t)) ||
+        !ef_array_renew(&g->slots_apart, more, sizeof(uint32_t)) ||
+        (weighs && (!ef_array_renew(&g->bunch.weights, more, sizeof(int64_t)) ||
+                    !ef_array_renew(&g->weights_apart, more, sizeof(int64_t)))) ||
+        (!rules->of_classes && (!ef_array_renew(&g->bunch.targets, more, sizeof(int32_t)) ||
+                                !ef_array_renew(&g->targets_apart, more, sizeof(int32_t)))))
         return false;
     g->capacity = more;
     return true;
@@ -125,7 +119,7 @@ static void find_segments(ef_grower *g) {
 
 bool ef_grower_take(ef_grower *g, uint32_t tree, const uint32_t *slots, size_t n) {
     ef_bunch *const b = &g->bunch;
-    if (!make_room(g, n))
+    if (!reserve_rows(g, n))
         return false;
     b->n = n;
     if (g->rules->of_classes)
@@ -197,7 +191,7 @@ PART_SLOTS(uint8_t)
 PART_SLOTS(int16_t)
 PART_SLOTS(int32_t)
 
-size_t ef_part(const ef_forest_rows *rows, const ef_dnode *split, ef_bunch *b, ef_segment *left,
+size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *b, ef_segment *left,
                uint32_t *slots, int64_t *weights, int32_t *targets) {
     size_t n_left = 0, n_right = 0, i = 0;
     const ef_input_format *const format = &rows->formats[split->input];
@@ -346,7 +340,7 @@ static bool descend(ef_grower *g, const sprout *s, const ef_bunch *b, size_t n_l
 
 /* Makes a split of the best candidate, and has its children wait. */
 static bool split(ef_grower *g, ef_dtree *tree, const sprout *s, ef_bunch *b, uint32_t best) {
-    const ef_candidate *const c = &g->chooser.candidates[best];
+    const ef_split_candidate *const c = &g->chooser.candidates[best];
     struct ef_tally *tally = NULL;
     if (!ef_dtree_reserve(tree, 2))
         return false;
@@ -378,7 +372,7 @@ static bool split(ef_grower *g, ef_dtree *tree, const sprout *s, ef_bunch *b, ui
 bool ef_grower_make_way(ef_grower *g, size_t n) {
     if (n <= g->travellers_capacity)
         return true;
-    if (!renew(&g->travellers_apart, n, sizeof *g->travellers_apart))
+    if (!ef_array_renew(&g->travellers_apart, n, sizeof *g->travellers_apart))
         return false;
     g->travellers_capacity = n;
     return true;
@@ -399,19 +393,19 @@ size_t ef_part_travellers(ef_grower *g, const ef_dnode *split, size_t first, siz
     return n_left;
 }
 
-bool ef_same_split(const ef_dnode *node, const ef_candidate *c) {
+bool ef_same_split(const ef_dnode *node, const ef_split_candidate *c) {
     return node->kind == c->kind && node->input == c->input && node->cut == c->cut &&
            node->missing_left == c->missing_left;
 }
 
 /* Notes that the travellers of a node come to its chain, or leave it. */
-bool ef_plan_travellers(ef_plan *plan, uint32_t tree, uint32_t node, const ef_traveller *who,
+bool ef_note_travellers(ef_forest_plan *plan, uint32_t tree, uint32_t node, const ef_traveller *who,
                         size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (!ef_plan_step(plan, (ef_step){.kind = who[i].leaves ? EF_UNLINK : EF_LINK,
-                                          .tree = tree,
-                                          .node = node,
-                                          .n = who[i].slot}))
+        if (!ef_forest_plan_step(plan, (ef_step){.kind = who[i].leaves ? EF_UNLINK : EF_LINK,
+                                                 .tree = tree,
+                                                 .node = node,
+                                                 .n = who[i].slot}))
             return false;
     return true;
 }
@@ -423,12 +417,12 @@ static bool renew_leaf(ef_grower *g, ef_dtree *tree, uint32_t number, const spro
     if (made == EF_NO_NODE)
         return false;
     const ef_step step = {.kind = EF_RENEW, .tree = number, .node = s->old, .made = made};
-    if (!ef_plan_step(g->plan, step)) {
+    if (!ef_forest_plan_step(g->plan, step)) {
         ef_dtree_drop(tree, made);
         return false;
     }
     return ef_make_leaf(g->rules, tree, made, b) &&
-           ef_plan_travellers(g->plan, number, s->old, g->travellers + s->first_traveller,
+           ef_note_travellers(g->plan, number, s->old, g->travellers + s->first_traveller,
                               s->n_travellers);
 }
 
@@ -444,7 +438,7 @@ static bool begin_graft(ef_grower *g, ef_dtree *tree, uint32_t number, sprout *s
                           .leaves = g->plan->n_leaves};
     s->old = EF_NO_NODE;
     s->n_travellers = 0;
-    if (ef_plan_step(g->plan, step))
+    if (ef_forest_plan_step(g->plan, step))
         return true;
     ef_dtree_drop(tree, s->node);
     return false;
@@ -473,7 +467,7 @@ static bool note_leaf(ef_grower *g, const sprout *s) {
     while (g->plan->steps[graft - 1].kind != EF_GRAFT)
         graft--;
     g->plan->steps[graft - 1].n++;
-    return ef_plan_leaf_of(g->plan, s->node, g->plan->n_slots + s->first);
+    return ef_forest_plan_leaf_of(g->plan, s->node, g->plan->n_slots + s->first);
 }
 
 static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
@@ -481,11 +475,11 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
     ef_bunch b = take_up(g, &s);
     uint32_t best = EF_NO_CANDIDATE;
     if (s.node == EF_NO_NODE && tree->nodes[s.old].unsettled)
-        return ef_plan_step(g->plan, (ef_step){.kind = EF_COUNT,
-                                               .tree = number,
-                                               .node = s.old,
-                                               .n = (uint32_t)b.n}) &&
-               ef_plan_travellers(g->plan, number, s.old, g->travellers + s.first_traveller,
+        return ef_forest_plan_step(g->plan, (ef_step){.kind = EF_COUNT,
+                                                      .tree = number,
+                                                      .node = s.old,
+                                                      .n = (uint32_t)b.n}) &&
+               ef_note_travellers(g->plan, number, s.old, g->travellers + s.first_traveller,
                                   s.n_travellers);
     if (!ef_is_leaf(g->rules, &b, s.depth)) {
         g->chooser.counts_extremes = s.node != EF_NO_NODE && g->tally_rows != 0 &&
@@ -507,10 +501,10 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
             const size_t to_left = ef_part_travellers(g, old, s.first_traveller, s.n_travellers);
             const size_t travellers[] = {to_left, s.n_travellers - to_left};
             const size_t n_left = part(g, old, &b);
-            return ef_plan_step(g->plan, (ef_step){.kind = EF_COUNT,
-                                                   .tree = number,
-                                                   .node = s.old,
-                                                   .n = (uint32_t)b.n}) &&
+            return ef_forest_plan_step(g->plan, (ef_step){.kind = EF_COUNT,
+                                                          .tree = number,
+                                                          .node = s.old,
+                                                          .n = (uint32_t)b.n}) &&
                    descend(g, &s, &b, n_left, none, children, travellers);
         }
         if (!begin_graft(g, tree, number, &s))
@@ -535,10 +529,10 @@ static bool grow(ef_grower *g, ef_dtree *tree, uint32_t number, sprout s) {
     s.n = g->bunch.n;
     g->n_waiting = g->n_kept = 0;
     memset(g->constants, 0, ef_input_words(g->rules) * sizeof *g->constants);
-    bool right = wait(g, s, g->constants, g->bunch.segments, g->bunch.n_segments);
-    while (right && g->n_waiting != 0)
-        right = grow_next(g, tree, number);
-    return right && (g->plan == NULL || ef_plan_slots(g->plan, g->bunch.slots, g->bunch.n));
+    bool ok = wait(g, s, g->constants, g->bunch.segments, g->bunch.n_segments);
+    while (ok && g->n_waiting != 0)
+        ok = grow_next(g, tree, number);
+    return ok && (g->plan == NULL || ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n));
 }
 
 bool ef_grow_tree(ef_grower *g, ef_dtree *tree, uint64_t key) {
@@ -554,7 +548,7 @@ bool ef_grow_anew(ef_grower *g, ef_dtree *tree, uint32_t number, ef_place place)
     if (!g->lazy)
         return grow(g, tree, number, s);
     return leave_for_later(g, tree, &s, &g->bunch) && note_leaf(g, &s) &&
-           ef_plan_slots(g->plan, g->bunch.slots, g->bunch.n);
+           ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n);
 }
 
 bool ef_grow_along(ef_grower *g, ef_dtree *tree, uint32_t number, ef_place place) {

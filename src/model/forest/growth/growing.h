@@ -14,12 +14,12 @@
 
 #include "base/errors/interrupt.h"
 #include "model/forest/growth/tallies.h"
-#include "model/forest/trees/plan.h"
+#include "model/forest/trees/forest_plan.h"
 
 /* Room to grow in, of one thread. */
 typedef struct ef_grower {
     const ef_rules *rules;
-    const ef_forest_rows *rows;
+    const ef_forest_slots *rows;
     ef_chooser chooser;
     uint32_t tally_rows; /* nodes with so many rows get tallies; 0: none does */
     ef_bunch bunch;      /* all rows */
@@ -36,7 +36,7 @@ typedef struct ef_grower {
     size_t n_kept, kept_capacity;
     uint64_t *constants;
     ef_segment *segments, *left_segments;
-    ef_plan *plan;            /* what comes of it; NULL: a whole tree is grown */
+    ef_forest_plan *plan;     /* what comes of it; NULL: a whole tree is grown */
     bool lazy;                /* new subtrees are left unsettled */
     ef_traveller *travellers; /* rows that come or leave; owned by the caller */
     ef_traveller *travellers_apart;
@@ -44,12 +44,12 @@ typedef struct ef_grower {
 } ef_grower;
 
 /* False if memory is short; `clear` in any case. */
-bool ef_grower_init(ef_grower *grower, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_grower_init(ef_grower *grower, const ef_rules *rules, const ef_forest_slots *rows,
                     uint32_t tally_rows);
 void ef_grower_clear(ef_grower *grower);
 
 /* How often a row counts in a tree, times its weight. */
-int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_rows *rows, uint32_t tree,
+int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_slots *rows, uint32_t tree,
                           uint32_t slot);
 
 /* Takes n rows into the grower's bunch, in the order of classes. False if memory is short. */
@@ -78,10 +78,10 @@ size_t ef_part_travellers(ef_grower *grower, const ef_dnode *split, size_t first
 bool ef_grower_make_way(ef_grower *grower, size_t n_travellers);
 
 /* Whether a node is the split that a candidate would make. */
-bool ef_same_split(const ef_dnode *node, const ef_candidate *candidate);
+bool ef_same_split(const ef_dnode *node, const ef_split_candidate *candidate);
 
 /* Notes that travellers come to the chain of a node, or leave it. */
-bool ef_plan_travellers(ef_plan *plan, uint32_t tree, uint32_t node, const ef_traveller *who,
+bool ef_note_travellers(ef_forest_plan *plan, uint32_t tree, uint32_t node, const ef_traveller *who,
                         size_t n);
 
 /* Makes a leaf of a node, with the rows of a bunch. False if memory is short. */
@@ -90,7 +90,7 @@ bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef
 /* Parts the rows of a bunch by a split: those that go left come first. Returns how many these are;
  * `left` gets the segments on the left, as many as there are, of no rows where none goes left. The
  * three lists are room for as many rows. */
-size_t ef_part(const ef_forest_rows *rows, const ef_dnode *split, ef_bunch *bunch, ef_segment *left,
-               uint32_t *slots, int64_t *weights, int32_t *targets);
+size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *bunch,
+               ef_segment *left, uint32_t *slots, int64_t *weights, int32_t *targets);
 
 #endif

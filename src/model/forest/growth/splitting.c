@@ -1,6 +1,7 @@
 /* The best split of some rows. */
 #include "model/forest/growth/splitting.h"
 
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "base/numbers/wide.h"
 #include "base/random/tape.h"
@@ -9,7 +10,7 @@
 
 #define NEAR ((size_t)512 << 10) /* bytes of rows that stay in a near cache */
 
-bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_rows *rows) {
+bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_slots *rows) {
     *c = (ef_chooser){.rules = rules, .rows = rows};
     const size_t n = rules->n_inputs;
     c->candidates = ef_alloc(rules->n_candidates, sizeof *c->candidates);
@@ -37,21 +38,6 @@ void ef_chooser_clear(ef_chooser *c) {
     ef_free(c->row_at);
     ef_free(c->strip);
     *c = (ef_chooser){0};
-}
-
-/* Room that need not keep what was in it. */
-static bool make_room(void *array, size_t *capacity, size_t n, size_t size) {
-    void **const at = array;
-    if (n <= *capacity)
-        return true;
-    n += n / 4;
-    void *const larger = ef_alloc(n, size);
-    if (larger == NULL)
-        return false;
-    ef_free(*at);
-    *at = larger;
-    *capacity = n;
-    return true;
 }
 
 /* ---------------------------------------------------------------- scores */
@@ -142,7 +128,7 @@ typedef struct strip {
 
 /* Whether the rows of a node take less memory than the columns that will be looked at. */
 static bool picks_rows(const ef_chooser *c, size_t n) {
-    const ef_forest_rows *const rows = c->rows;
+    const ef_forest_slots *const rows = c->rows;
     return n * rows->n_inputs <= (size_t)c->rules->n_candidates * rows->n_slots &&
            n * rows->row_bytes <= NEAR;
 }
@@ -150,7 +136,7 @@ static bool picks_rows(const ef_chooser *c, size_t n) {
 /* ---------------------------------------------------------------- candidates */
 
 /* The first draw of sides that leaves both with rows. Codes of categories are keys. */
-static void draw_sides(const strip *s, uint64_t key, ef_candidate *to) {
+static void draw_sides(const strip *s, uint64_t key, ef_split_candidate *to) {
     const uint32_t column = s->c->rules->columns[s->input];
     const int32_t *const keys = s->codes;
     for (uint32_t draw = 0;; draw++) {
@@ -170,13 +156,13 @@ static void draw_sides(const strip *s, uint64_t key, ef_candidate *to) {
     }
 }
 
-static void make_candidate(const strip *s, uint64_t key, range r, ef_candidate *to) {
+static void make_candidate(const strip *s, uint64_t key, range r, ef_split_candidate *to) {
     const ef_rules *const rules = s->c->rules;
     const uint32_t column = rules->columns[s->input];
-    *to = (ef_candidate){.input = s->input,
-                         .kind = EF_THRESHOLD,
-                         .lo = ef_code_key(s->format, r.lo),
-                         .hi = ef_code_key(s->format, r.hi)};
+    *to = (ef_split_candidate){.input = s->input,
+                               .kind = EF_THRESHOLD,
+                               .lo = ef_code_key(s->format, r.lo),
+                               .hi = ef_code_key(s->format, r.hi)};
     if (rules->are_categories[s->input]) {
         to->kind = EF_CATEGORIES;
         draw_sides(s, key, to);
@@ -191,7 +177,7 @@ static void make_candidate(const strip *s, uint64_t key, range r, ef_candidate *
 /* ---------------------------------------------------------------- codes of each width */
 
 /* Makes keys such that those that go left are at most the number that is returned. */
-static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
+static int32_t put_keys_in_line(const strip *s, const ef_split_candidate *c) {
     int32_t *const keys = s->codes;
     const size_t n = s->bunch->n;
     if (c->kind == EF_CATEGORIES) {
@@ -235,7 +221,7 @@ static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
 #define put_in_line_32(s, made) put_keys_in_line(s, made)
 #include "model/forest/growth/codes_of_width.h"
 
-static bool try_column(const strip *s, uint64_t key, ef_candidate *made, int64_t *left) {
+static bool try_column(const strip *s, uint64_t key, ef_split_candidate *made, int64_t *left) {
     switch (s->format->width) {
     case 1: return try_column_8(s, key, made, left);
     case 2: return try_column_16(s, key, made, left);
@@ -267,7 +253,7 @@ static uint32_t draw_columns(ef_chooser *c, uint64_t shuffle, uint32_t *at, uint
 
 /* Finds all columns in which the rows are equal, by comparing them as a whole. */
 static void find_constants(ef_chooser *c, const ef_bunch *b, uint64_t *constants) {
-    const ef_forest_rows *const rows = c->rows;
+    const ef_forest_slots *const rows = c->rows;
     const size_t n_bytes = rows->row_bytes;
     const unsigned char *const first = rows->by_row + b->slots[0] * n_bytes;
     unsigned char *const differs = c->differs;
@@ -306,9 +292,9 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
     *best = EF_NO_CANDIDATE;
     if (!ef_mul_size(b->n, sizeof(int32_t), &n_strip) ||
         !ef_mul_size((size_t)rules->n_candidates + 1, c->left_stride, &n_left) ||
-        !make_room(&c->strip, &c->strip_capacity, n_strip, 1) ||
-        !make_room(&c->row_at, &c->row_at_capacity, b->n, sizeof *c->row_at) ||
-        !make_room(&c->left, &c->left_capacity, n_left, sizeof *c->left))
+        !ef_scratch_reserve(&c->strip, &c->strip_capacity, n_strip, 1) ||
+        !ef_scratch_reserve(&c->row_at, &c->row_at_capacity, b->n, sizeof *c->row_at) ||
+        !ef_scratch_reserve(&c->left, &c->left_capacity, n_left, sizeof *c->left))
         return false;
     memcpy(c->order, c->in_order, rules->n_inputs * sizeof *c->order);
     int64_t *const all = c->left + (size_t)rules->n_candidates * c->left_stride;
@@ -331,7 +317,7 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
         for (uint32_t i = 0; i < n; i++) {
             const uint16_t input = c->drawn[i];
             const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
-            ef_candidate *const made = &c->candidates[c->n_drawn];
+            ef_split_candidate *const made = &c->candidates[c->n_drawn];
             int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
             if (!try_column(&s, key, made, left)) {
                 c->skipped[c->n_skipped++] = input;

@@ -43,7 +43,7 @@ typedef struct ef_bunch {
 } ef_bunch;
 
 /* A column that could divide the rows, and how. */
-typedef struct ef_candidate {
+typedef struct ef_split_candidate {
     uint16_t input;
     uint8_t kind; /* ef_dkind */
     bool missing_left;
@@ -51,18 +51,18 @@ typedef struct ef_candidate {
     int32_t lo, hi;      /* smallest and largest key that is not missing; lo: the draw of a salt */
     uint32_t n_lo, n_hi; /* rows that have them, if that was asked for */
     uint32_t n_left;     /* rows that go left */
-} ef_candidate;
+} ef_split_candidate;
 
 #define EF_FEW_ROWS 64 /* nodes with fewer are small */
 
 /* Room to choose in. */
 typedef struct ef_chooser {
     const ef_rules *rules;
-    const ef_forest_rows *rows;
+    const ef_forest_slots *rows;
     bool counts_extremes; /* for tallies */
 
     uint32_t n_drawn; /* the candidates, in the order in which they were drawn */
-    ef_candidate *candidates;
+    ef_split_candidate *candidates;
     int64_t *left; /* of each candidate: weights that go left, by segment; with targets two numbers,
                       the weight and the sum */
     uint32_t left_stride;
@@ -79,7 +79,7 @@ typedef struct ef_chooser {
 } ef_chooser;
 
 /* False if memory is short; `clear` in any case. */
-bool ef_chooser_init(ef_chooser *chooser, const ef_rules *rules, const ef_forest_rows *rows);
+bool ef_chooser_init(ef_chooser *chooser, const ef_rules *rules, const ef_forest_slots *rows);
 void ef_chooser_clear(ef_chooser *chooser);
 
 #define EF_NO_CANDIDATE UINT32_MAX

@@ -1,7 +1,7 @@
 /* Which inputs have long tails. */
 #include "model/forest/growth/tails_of_inputs.h"
 
-#define LEAST_BOUND (-98)
+#define MIN_BOUND (-98)
 #define STEP 4
 #define LONG 8  /* octaves between what most values are below, and the largest */
 #define MOST 11 /* sixteenths of the values */
@@ -13,7 +13,7 @@ void ef_sizes_count(ef_input_sizes *sizes, int32_t key, bool leaves) {
     const int32_t size = key < 0 ? -key : key;
     /* The smallest e with |x| <= 2^e. */
     const int e = (int)((size + 0x7FFFFF) >> 23) - 127;
-    const int place = e <= LEAST_BOUND ? 0 : (e - LEAST_BOUND + STEP - 1) / STEP;
+    const int place = e <= MIN_BOUND ? 0 : (e - MIN_BOUND + STEP - 1) / STEP;
     sizes->rows[place < EF_SIZES ? place : EF_SIZES - 1] += leaves ? UINT32_MAX : 1;
 }
 
@@ -32,5 +32,5 @@ int32_t ef_sizes_unit(const ef_input_sizes *sizes) {
         if (most == EF_SIZES && below * 16 >= n * MOST)
             most = i;
     }
-    return n != 0 && STEP * (top - most) >= LONG ? LEAST_BOUND + STEP * few : EF_NO_UNIT;
+    return n != 0 && STEP * (top - most) >= LONG ? MIN_BOUND + STEP * few : EF_NO_UNIT;
 }

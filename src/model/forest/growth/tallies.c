@@ -13,15 +13,15 @@ typedef struct places {
 static places places_of(const ef_tally *t) {
     places p;
     const size_t n = t->n_candidates;
-    p.counts = (sizeof *t + n * sizeof(ef_candidate) + 7) / 8 * 8;
+    p.counts = (sizeof *t + n * sizeof(ef_split_candidate) + 7) / 8 * 8;
     p.skipped = p.counts + (t->n_classes != 0 ? (n + 1) * t->n_classes * sizeof(uint32_t)
                                               : n * 2 * sizeof(int64_t));
     p.end = p.skipped + t->n_skipped * sizeof(uint16_t);
     return p;
 }
 
-static ef_candidate *candidates_of(const ef_tally *t) {
-    return (ef_candidate *)(void *)((char *)(uintptr_t)t + sizeof *t);
+static ef_split_candidate *candidates_of(const ef_tally *t) {
+    return (ef_split_candidate *)(void *)((char *)(uintptr_t)t + sizeof *t);
 }
 
 static uint16_t *skipped_of(const ef_tally *t) {
@@ -83,7 +83,7 @@ ef_tally *ef_tally_copy(const ef_tally *t) {
 
 /* Whether earlier draws of sides still leave one side empty when a category comes. All rows were on
  * one side of these, that of the sample. */
-static bool draws_stay(const ef_candidate *c, uint64_t key, uint32_t column, int32_t comes,
+static bool draws_stay(const ef_split_candidate *c, uint64_t key, uint32_t column, int32_t comes,
                        int32_t sample) {
     for (uint32_t draw = 0; draw < (uint32_t)c->lo; draw++) {
         const uint32_t salt = ef_draw_salt(key, column, draw);
@@ -93,14 +93,14 @@ static bool draws_stay(const ef_candidate *c, uint64_t key, uint32_t column, int
     return true;
 }
 
-static bool goes_left(const ef_candidate *c, int32_t value) {
+static bool goes_left(const ef_split_candidate *c, int32_t value) {
     if (c->kind == EF_CATEGORIES)
         return ef_category_left((uint32_t)c->cut, value);
     return value == EF_KEY_MISSING ? c->missing_left : value <= c->cut;
 }
 
 /* The extremes of a column after a row. A count of 0 means that the extreme is not known. */
-static void move_extremes(ef_candidate *c, int32_t value, bool leaves) {
+static void move_extremes(ef_split_candidate *c, int32_t value, bool leaves) {
     if (leaves) {
         c->n_lo -= value == c->lo;
         c->n_hi -= value == c->hi;
@@ -131,11 +131,11 @@ static void count_left(ef_tally *t, size_t candidate, uint32_t class_id, int32_t
 }
 
 /* Counts one row; false if the tally has to be made anew. */
-static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *rows,
+static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_slots *rows,
                       const ef_traveller *who, uint32_t sample, uint64_t key) {
     const uint32_t value = rows->values[who->slot];
     const int64_t weight = who->leaves ? -who->weight : who->weight;
-    ef_candidate *const candidates = candidates_of(t);
+    ef_split_candidate *const candidates = candidates_of(t);
     const uint16_t *const skipped = skipped_of(t);
     for (uint32_t i = 0; !who->leaves && i < t->n_skipped; i++)
         if (ef_slot_code(rows, who->slot, skipped[i]) != ef_slot_code(rows, sample, skipped[i]))
@@ -152,7 +152,7 @@ static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *
         t->sum += weight * (int32_t)value;
     uint32_t *const left_weights = t->n_classes != 0 ? weights_of(t, 0) : NULL;
     for (uint32_t i = 0; i < t->n_candidates; i++) {
-        ef_candidate *const c = &candidates[i];
+        ef_split_candidate *const c = &candidates[i];
         const int32_t x = ef_slot_key(rows, who->slot, c->input);
         if (c->kind == EF_CATEGORIES) {
             if (!who->leaves && c->lo != 0 &&
@@ -176,11 +176,11 @@ static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *
 }
 
 /* A threshold, unless an extreme is not known. */
-static bool is_known(const ef_candidate *c) {
+static bool is_known(const ef_split_candidate *c) {
     return c->kind != EF_THRESHOLD || (c->n_lo != 0 && c->n_hi != 0);
 }
 
-bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_slots *rows,
                      const ef_traveller *who, size_t n, uint32_t sample, uint64_t key) {
     bool comes = false;
     for (size_t i = 0; i < n; i++) {
@@ -188,9 +188,9 @@ bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_rows *r
             return false;
         comes |= !who[i].leaves;
     }
-    ef_candidate *const candidates = candidates_of(t);
+    ef_split_candidate *const candidates = candidates_of(t);
     for (uint32_t i = 0; i < t->n_candidates; i++) {
-        ef_candidate *const c = &candidates[i];
+        ef_split_candidate *const c = &candidates[i];
         const bool told_apart = c->kind == EF_CATEGORIES || c->cut == EF_KEY_INFINITE;
         if (told_apart && (c->n_left == 0 || c->n_left == t->n_rows))
             return false;
@@ -207,7 +207,7 @@ bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_rows *r
 }
 
 bool ef_tally_is_loose(const ef_tally *t) {
-    const ef_candidate *const candidates = candidates_of(t);
+    const ef_split_candidate *const candidates = candidates_of(t);
     for (uint32_t i = 0; i < t->n_candidates; i++)
         if (!is_known(&candidates[i]) && candidates[i].cut != EF_KEY_INFINITE)
             return true;
@@ -221,8 +221,8 @@ static int32_t code_at(const void *column, unsigned width, uint32_t slot) {
 }
 
 /* The extremes of the column of a candidate, and how many rows have them. */
-static void find_extremes(const ef_forest_rows *rows, const uint32_t *slots, size_t n,
-                          ef_candidate *c) {
+static void find_extremes(const ef_forest_slots *rows, const uint32_t *slots, size_t n,
+                          ef_split_candidate *c) {
     const ef_input_format *const format = &rows->formats[c->input];
     const void *const column = ef_input_column(rows, c->input);
     int32_t lo = INT32_MAX, hi = INT32_MIN;
@@ -242,9 +242,9 @@ static void find_extremes(const ef_forest_rows *rows, const uint32_t *slots, siz
 }
 
 /* Counts a candidate anew whose column still divides the rows; false if it does not. */
-static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef_forest_rows *rows,
+static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef_forest_slots *rows,
                           const uint32_t *slots, const int64_t *weights, size_t n, uint64_t key) {
-    ef_candidate *const c = &candidates_of(t)[i];
+    ef_split_candidate *const c = &candidates_of(t)[i];
     find_extremes(rows, slots, n, c);
     if (c->lo >= c->hi)
         return false;
@@ -268,9 +268,9 @@ static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef
     return true;
 }
 
-bool ef_tally_fix(ef_tally *t, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_tally_fix(ef_tally *t, const ef_rules *rules, const ef_forest_slots *rows,
                   const uint32_t *slots, const int64_t *weights, size_t n, uint64_t key) {
-    const ef_candidate *const candidates = candidates_of(t);
+    const ef_split_candidate *const candidates = candidates_of(t);
     for (uint32_t i = 0; i < t->n_candidates; i++)
         if (!is_known(&candidates[i]) && candidates[i].cut != EF_KEY_INFINITE &&
             !fix_candidate(t, i, rules, rows, slots, weights, n, key))
@@ -288,8 +288,8 @@ uint32_t ef_tally_classes(const ef_tally *t) {
     return n;
 }
 
-const ef_candidate *ef_tally_best(const ef_tally *t, const ef_rules *rules, int64_t *room) {
-    const ef_candidate *const candidates = candidates_of(t), *best = NULL;
+const ef_split_candidate *ef_tally_best(const ef_tally *t, const ef_rules *rules, int64_t *room) {
+    const ef_split_candidate *const candidates = candidates_of(t), *best = NULL;
     const uint32_t n = t->n_classes;
     const uint32_t *const totals = weights_of(t, -1);
     int64_t *const left = room, *const all = room + n;
@@ -298,7 +298,7 @@ const ef_candidate *ef_tally_best(const ef_tally *t, const ef_rules *rules, int6
     for (uint32_t c = 0; c < n; c++)
         all[rules->ranks[c]] = totals[c];
     for (uint32_t i = 0; i < t->n_candidates; i++) {
-        const ef_candidate *const c = &candidates[i];
+        const ef_split_candidate *const c = &candidates[i];
         if (c->n_left < rules->min_leaf || t->n_rows - c->n_left < rules->min_leaf)
             continue;
         double score;

@@ -38,19 +38,20 @@ typedef struct ef_traveller {
  * come; `key` is that of the node. Afterwards the tally is as the rows are; or it says that it has
  * to be made anew (false). Candidates whose extremes are gone are found with `ef_tally_is_loose`.
  */
-bool ef_tally_change(ef_tally *tally, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_tally_change(ef_tally *tally, const ef_rules *rules, const ef_forest_slots *rows,
                      const ef_traveller *travellers, size_t n, uint32_t sample, uint64_t key);
 
 /* Counts candidates anew whose extremes are gone, or whose threshold has moved, from the rows of
  * the node. False if the tally has to be made anew: a column no longer divides the rows. */
 bool ef_tally_is_loose(const ef_tally *tally);
-bool ef_tally_fix(ef_tally *tally, const ef_rules *rules, const ef_forest_rows *rows,
+bool ef_tally_fix(ef_tally *tally, const ef_rules *rules, const ef_forest_slots *rows,
                   const uint32_t *slots, const int64_t *weights, size_t n, uint64_t key);
 
 /* The number of classes that rows of the node have. */
 uint32_t ef_tally_classes(const ef_tally *tally);
 
 /* The best candidate, or NULL. `room` is for 2 n_classes numbers. */
-const ef_candidate *ef_tally_best(const ef_tally *tally, const ef_rules *rules, int64_t *room);
+const ef_split_candidate *ef_tally_best(const ef_tally *tally, const ef_rules *rules,
+                                        int64_t *room);
 
 #endif

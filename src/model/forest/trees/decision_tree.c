@@ -198,7 +198,7 @@ void ef_dtree_unlink(ef_dtree *tree, uint32_t i, uint32_t slot) {
     tree->next[slot] = tree->before[slot] = EF_NO_SLOT;
 }
 
-uint32_t ef_dtree_pass_on(ef_dtree *tree, uint32_t i, const ef_forest_rows *rows) {
+uint32_t ef_dtree_pass_on(ef_dtree *tree, uint32_t i, const ef_forest_slots *rows) {
     ef_dnode *const node = &tree->nodes[i];
     ef_dnode *const left = &tree->nodes[node->split.left];
     ef_dnode *const right = &tree->nodes[node->split.right];
@@ -234,7 +234,7 @@ bool ef_wait(ef_waiting *waiting, uint32_t node, uint32_t depth) {
     return true;
 }
 
-bool ef_dtree_collect(const ef_dtree *tree, uint32_t root, const ef_forest_rows *rows,
+bool ef_dtree_collect(const ef_dtree *tree, uint32_t root, const ef_forest_slots *rows,
                       ef_waiting *waiting, uint32_t *slots, size_t *n) {
     const size_t base = waiting->n;
     *n = 0;

@@ -14,7 +14,7 @@
 #define EF_DECISION_TREE_H
 
 #include "model/forest/trees/chances.h"
-#include "model/forest/trees/forest_rows.h"
+#include "model/forest/trees/forest_slots.h"
 
 #define EF_NO_NODE UINT32_MAX
 #define EF_BRANCH_DEPTH 6 /* where the branches of the canonical bytes begin (docs/format.md) */
@@ -108,7 +108,7 @@ static inline bool ef_dnode_left(const ef_dnode *node, int32_t key) {
 
 /* A split that holds rows passes them on to its children, which then hold them. Returns how many.
  */
-uint32_t ef_dtree_pass_on(ef_dtree *tree, uint32_t node, const ef_forest_rows *rows);
+uint32_t ef_dtree_pass_on(ef_dtree *tree, uint32_t node, const ef_forest_slots *rows);
 
 /* Nodes that wait for their turn: a tree may be as deep as it has rows, so nothing here is
  * recursive. Begin with {0}; release `at` with ef_free. */
@@ -123,7 +123,7 @@ bool ef_wait(ef_waiting *waiting, uint32_t node, uint32_t depth);
 
 /* Writes the rows of a node that are not leaving; there is room for all. False if memory is short.
  */
-bool ef_dtree_collect(const ef_dtree *tree, uint32_t node, const ef_forest_rows *rows,
+bool ef_dtree_collect(const ef_dtree *tree, uint32_t node, const ef_forest_slots *rows,
                       ef_waiting *waiting, uint32_t *slots, size_t *n);
 
 /* Nodes in preorder: from a node on, which is at some depth. The next one is handed out; false at

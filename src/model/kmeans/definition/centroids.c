@@ -62,8 +62,7 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
             if (distance == 0)
                 continue;
             const uint64_t bits = ef_tape(r->seed, EF_TAPE_RESEED, r->cluster, ids[i], r->step);
-            const ef_candidate candidate = {{ids[i], ef_race_key(bits, weight, distance)},
-                                            position};
+            const ef_racer candidate = {{ids[i], ef_race_key(bits, weight, distance)}, position};
             ef_candidate_offer(&worker->best, &candidate);
         }
     }
@@ -104,7 +103,7 @@ static efface_status reseed(ef_workspace *space, const ef_run *run, ef_level *le
         if (level->counts[race.cluster] != 0)
             continue;
         ef_workspace_begin_race(space);
-        ef_candidate best;
+        ef_racer best;
         efface_status status = ef_workspace_run(space, race_panels, &race, error);
         if (status == EFFACE_OK)
             status = ef_workspace_end_race(space, &best, next + (size_t)race.cluster * d, error);
@@ -163,14 +162,15 @@ static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
 }
 
 /* A coordinate on the lattice whose phase is that of a column and a step. */
-static int32_t round_coordinate(const ef_plan *plan, rational x, uint32_t column, uint32_t step) {
+static int32_t round_coordinate(const ef_kmeans_plan *plan, rational x, uint32_t column,
+                                uint32_t step) {
     const uint64_t bits = ef_tape(plan->seed, EF_TAPE_PHASE, 0, column, step);
     return round_to_lattice(x, plan->epsilon, (int64_t)ef_tape_below(bits, plan->epsilon));
 }
 
 void ef_next_center(const ef_run *run, const ef_level *level, uint32_t t, uint32_t cluster,
                     int32_t *next) {
-    const ef_plan *const plan = run->plan;
+    const ef_kmeans_plan *const plan = run->plan;
     const uint32_t d = run->n_columns;
     const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     const int64_t count = level->counts[cluster];
@@ -200,7 +200,7 @@ void ef_start_centers(const ef_kmeans *model, const ef_starts *starts, uint32_t 
 
 efface_status ef_next_centers(ef_workspace *space, const ef_run *run, ef_level *level, uint32_t t,
                               const uint32_t *labels, int32_t *next, efface_error *error) {
-    const ef_plan *const plan = run->plan;
+    const ef_kmeans_plan *const plan = run->plan;
     const uint32_t d = run->n_columns;
     memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {

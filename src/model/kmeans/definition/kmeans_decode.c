@@ -15,11 +15,6 @@
 #include <assert.h>
 #include <string.h>
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged or was made with other parameters: %s", what);
-}
-
 /* ---------------------------------------------------------------- parts of a flat model */
 
 static bool read_points(ef_decoder *r, int32_t *points, size_t n) {
@@ -48,7 +43,7 @@ efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, effac
         low[j] = ef_read_f32(r);
         high[j] = ef_read_f32(r);
         if (!(low[j] >= -most && low[j] <= high[j] && high[j] <= most))
-            status = damaged(error, "the range of a column");
+            status = ef_fail_state(error, "the range of a column");
     }
     if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high, ignored))
         status = ef_fail_memory(error);
@@ -73,15 +68,15 @@ static bool is_jury_loss(const ef_kmeans *m, ef_i128 sum) {
 static efface_status read_starts(ef_decoder *r, ef_kmeans *m, efface_error *error) {
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     if (!ef_decoder_has(r, m->plan.starts, n_values * sizeof(int32_t) + sizeof(ef_i128)))
-        return damaged(error, "it ends too early");
+        return ef_fail_state(error, "it ends too early");
     if (!ef_starts_init(&m->starts, m->plan.starts, k, m->domain.map.n_columns))
         return ef_fail_memory(error);
     for (size_t s = 0; s < m->plan.starts; s++) {
         if (!read_points(r, m->starts.centers + s * n_values, n_values))
-            return damaged(error, "the centroids of a start");
+            return ef_fail_state(error, "the centroids of a start");
         m->starts.losses[s] = ef_read_i128(r);
         if (!is_jury_loss(m, m->starts.losses[s]))
-            return damaged(error, "the loss of a start");
+            return ef_fail_state(error, "the loss of a start");
     }
     return EFFACE_OK;
 }
@@ -91,16 +86,16 @@ static efface_status read_pilot(ef_decoder *r, ef_kmeans *m, efface_error *error
     const size_t k = m->plan.n_clusters;
     int64_t total = 0;
     if (!read_points(r, m->pilot.points, k * m->domain.map.n_columns))
-        return damaged(error, "the seeds of the sample");
+        return ef_fail_state(error, "the seeds of the sample");
     for (size_t c = 0; c < k; c++) {
         const int64_t count = (int64_t)ef_read_u64(r);
         if (count < 0 || count > m->total_weight - total)
-            return damaged(error, "the weights around the seeds of the sample");
+            return ef_fail_state(error, "the weights around the seeds of the sample");
         m->pilot.counts[c] = count;
         total += count;
     }
     if (r->failed || total != m->total_weight)
-        return damaged(error, "the weights around the seeds of the sample");
+        return ef_fail_state(error, "the weights around the seeds of the sample");
     return EFFACE_OK;
 }
 
@@ -109,10 +104,10 @@ static efface_status read_seeds(ef_decoder *r, ef_kmeans *m, efface_error *error
     const uint32_t k = m->plan.n_clusters;
     const bool pyramid = m->plan.method == EFFACE_METHOD_PYRAMID;
     if (!ef_decoder_has(r, k, 16))
-        return damaged(error, "it ends too early");
+        return ef_fail_state(error, "it ends too early");
     if (pyramid) {
         if (!ef_decoder_has(r, (size_t)k * m->domain.map.n_columns, sizeof(int32_t)))
-            return damaged(error, "it ends too early");
+            return ef_fail_state(error, "it ends too early");
         if (!ef_pilot_init(&m->pilot, k, m->domain.map.n_columns))
             return ef_fail_memory(error);
     } else {
@@ -130,17 +125,17 @@ static efface_status read_rounds(ef_decoder *r, ef_kmeans *m, efface_error *erro
     const size_t d = m->domain.map.n_columns, c = m->plan.candidates;
     const uint32_t n_rounds = ef_read_u32(r);
     if (n_rounds > m->plan.n_clusters || !ef_decoder_has(r, n_rounds * c, 32 + 4 * d))
-        return damaged(error, "it ends too early");
+        return ef_fail_state(error, "it ends too early");
     if (!ef_rounds_init(&m->rounds, n_rounds, c, d))
         return ef_fail_memory(error);
     m->rounds.n_rounds = n_rounds;
     for (size_t i = 0; i < n_rounds * c; i++) {
         m->rounds.winners[i] = read_winner(r);
         if (!read_points(r, m->rounds.points + i * d, d))
-            return damaged(error, "a candidate of the seeding");
+            return ef_fail_state(error, "a candidate of the seeding");
         m->rounds.potentials[i] = ef_read_i128(r);
         if (!is_square_sum(m, d, m->rounds.potentials[i]))
-            return damaged(error, "a potential of the seeding");
+            return ef_fail_state(error, "a potential of the seeding");
     }
     return EFFACE_OK;
 }
@@ -185,15 +180,15 @@ static bool is_possible(const ef_kmeans *m, const ef_level *level) {
 static efface_status read_level(ef_decoder *r, ef_kmeans *m, efface_error *error) {
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     if (!ef_decoder_has(r, n_values, sizeof(int32_t)))
-        return damaged(error, "it ends too early");
+        return ef_fail_state(error, "it ends too early");
     ef_level *const level = ef_kmeans_add_level(m, false);
     if (level == NULL)
         return ef_fail_memory(error);
     if (!read_points(r, level->centers, n_values))
-        return damaged(error, "the centroids of a level");
+        return ef_fail_state(error, "the centroids of a level");
     const uint32_t has_partition = ef_read_u32(r);
     if (has_partition > 1)
-        return damaged(error, "a level");
+        return ef_fail_state(error, "a level");
     level->has_partition = has_partition != 0;
     if (!level->has_partition)
         return EFFACE_OK;
@@ -203,7 +198,7 @@ static efface_status read_level(ef_decoder *r, ef_kmeans *m, efface_error *error
         level->sums[i] = (int64_t)ef_read_u64(r);
     const uint32_t n_reseeded = ef_read_u32(r);
     if (r->failed || !is_possible(m, level) || n_reseeded > k)
-        return damaged(error, "the sums of a level");
+        return ef_fail_state(error, "the sums of a level");
     level->reseeded = ef_alloc(n_reseeded, sizeof *level->reseeded);
     if (level->reseeded == NULL)
         return ef_fail_memory(error);
@@ -214,14 +209,14 @@ static efface_status read_level(ef_decoder *r, ef_kmeans *m, efface_error *error
         const bool ascends = i == 0 || level->reseeded[i - 1].cluster < level->reseeded[i].cluster;
         if (level->reseeded[i].cluster >= k || !ascends ||
             level->counts[level->reseeded[i].cluster] != 0)
-            return damaged(error, "the reseeding of a level");
+            return ef_fail_state(error, "the reseeding of a level");
     }
     return EFFACE_OK;
 }
 
 /* Whether the levels are a list that a fit can have left, and whether it ended by being stable. */
 static bool are_complete(ef_kmeans *m) {
-    const ef_plan *const plan = &m->plan;
+    const ef_kmeans_plan *const plan = &m->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
     const uint32_t limit = plan->method == EFFACE_METHOD_PYRAMID ? plan->passes : plan->iterations;
     if ((m->n_levels == 0) != (m->n_rows == 0) || m->n_levels > limit + 1)
@@ -247,15 +242,15 @@ static bool are_complete(ef_kmeans *m) {
 /* What comes after the method, which may be lloyd for a pyramid. */
 static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method, uint32_t d,
                                efface_error *error) {
-    ef_plan *const plan = &m->plan;
+    ef_kmeans_plan *const plan = &m->plan;
     const efface_kmeans_params *const p = &m->params;
-    bool right = ef_read_u32(r) == p->n_clusters;
-    right &= ef_read_u32(r) == plan->iterations;
-    right &= ef_read_u32(r) == (uint32_t)p->scale;
-    right &= ef_read_u32(r) == (uint32_t)plan->empty;
+    bool ok = ef_read_u32(r) == p->n_clusters;
+    ok &= ef_read_u32(r) == plan->iterations;
+    ok &= ef_read_u32(r) == (uint32_t)p->scale;
+    ok &= ef_read_u32(r) == (uint32_t)plan->empty;
     const int exponent = (int32_t)ef_read_u32(r);
     plan->epsilon = ef_read_u32(r);
-    right &= ef_read_u32(r) == plan->gamma;
+    ok &= ef_read_u32(r) == plan->gamma;
     plan->n_clusters = ef_read_u32(r);
     const uint32_t n_levels = ef_read_u32(r);
     m->model_level = ef_read_u32(r);
@@ -264,34 +259,34 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     m->square_sum = ef_read_i128(r);
     if (p->redraw == EFFACE_REDRAW_FRESH)
         m->draw = ef_read_u32(r);
-    right &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
+    ok &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
     if (p->method == EFFACE_METHOD_PYRAMID)
-        ef_plan_sample(plan, p, m->n_rows);
-    right &= plan->method == method;
+        ef_kmeans_plan_sample(plan, p, m->n_rows);
+    ok &= plan->method == method;
     const bool pyramid = plan->method == EFFACE_METHOD_PYRAMID;
     if (pyramid) {
         ef_pilot *const pilot = &m->pilot;
-        right &= ef_read_u32(r) == plan->passes;
-        right &= ef_read_u32(r) == plan->starts;
+        ok &= ef_read_u32(r) == plan->passes;
+        ok &= ef_read_u32(r) == plan->starts;
         m->start = ef_read_u32(r);
         pilot->shift = ef_read_u32(r);
         pilot->n_sample = ef_read_u64(r);
         pilot->n_within = ef_read_u64(r);
         pilot->jury_weight = ef_read_i128(r);
         pilot->spread = ef_read_i128(r);
-        right &= m->start < plan->starts && pilot->shift < EF_NEEDS;
-        right &= pilot->n_within <= pilot->n_sample && pilot->n_sample <= m->n_rows;
-        right &= ef_shift_stands(pilot, plan->wanted) && pilot->jury_weight > 0;
-        right &= pilot->jury_weight >> 126 == 0;
-        right &= pilot->spread >= 0 && is_square_sum(m, d, pilot->spread / 2);
+        ok &= m->start < plan->starts && pilot->shift < EF_NEEDS;
+        ok &= pilot->n_within <= pilot->n_sample && pilot->n_sample <= m->n_rows;
+        ok &= ef_shift_stands(pilot, plan->wanted) && pilot->jury_weight > 0;
+        ok &= pilot->jury_weight >> 126 == 0;
+        ok &= pilot->spread >= 0 && is_square_sum(m, d, pilot->spread / 2);
     }
-    right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    right &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;
-    right &= m->n_rows <= (uint64_t)m->total_weight && plan->epsilon <= EF_GRID_MAX;
-    right &= is_square_sum(m, d, m->square_sum);
-    right &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
-    if (r->failed || !right)
-        return damaged(error, "a parameter or a total");
+    ok &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    ok &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;
+    ok &= m->n_rows <= (uint64_t)m->total_weight && plan->epsilon <= EF_GRID_MAX;
+    ok &= is_square_sum(m, d, m->square_sum);
+    ok &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
+    if (r->failed || !ok)
+        return ef_fail_state(error, "a parameter or a total");
     efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, m->ignored, error);
     if (status == EFFACE_OK)
         status = read_seeds(r, m, error);
@@ -305,9 +300,9 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     for (uint32_t t = 0; status == EFFACE_OK && t < n_levels; t++)
         status = read_level(r, m, error);
     if (status == EFFACE_OK && (r->failed || !are_complete(m)))
-        status = damaged(error, "its levels");
+        status = ef_fail_state(error, "its levels");
     if (status == EFFACE_OK && ef_keeps_rounds(plan) && !are_best(m))
-        status = damaged(error, "the candidates of the seeding");
+        status = ef_fail_state(error, "the candidates of the seeding");
     if (m->draw != 0)
         plan->seed = ef_seed_of_draw(p->common.seed, m->draw);
     return status;
@@ -345,15 +340,15 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
     const bool falls_back =
         params->method == EFFACE_METHOD_PYRAMID && method == EFFACE_METHOD_LLOYD;
     if (!falls_back && method != ef_method_number(params->method) + (fresh ? EF_FORMAT_FRESH : 0))
-        return damaged(error, "its method");
+        return ef_fail_state(error, "its method");
     if (ef_read_u32(r) != d)
-        return damaged(error, "its columns");
+        return ef_fail_state(error, "its columns");
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
     model->ignored = ignored;
     status = ef_keep_params(model, params, d, error);
-    ef_plan_fixed(&model->plan, params);
+    ef_kmeans_plan_fixed(&model->plan, params);
     if (status == EFFACE_OK)
         status =
             params->method == EFFACE_METHOD_TREE
@@ -382,7 +377,7 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
                                ? ef_pilot_mark(&builder, m, marks, &fits, error)
                                : ef_fail_memory(error);
     if (status == EFFACE_OK && !fits)
-        status = damaged(error, "it belongs to other rows");
+        status = ef_fail_state(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
         ef_builder_take_margins(&builder);
         status = ef_make_partition(&builder, m, &level, NULL, error);
@@ -390,7 +385,7 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
     if (status == EFFACE_OK &&
         (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
-        status = damaged(error, "it belongs to other rows");
+        status = ef_fail_state(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
         ef_kept_take_marks(m, marks, data->n_rows);
         marks = NULL;
@@ -411,7 +406,7 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
     const ef_counts *const whole = ef_data_whole(data);
     if (data->n_columns != model->domain.map.n_columns || whole->n_rows != model->n_rows ||
         whole->total_weight != model->total_weight)
-        return damaged(error, "it belongs to other rows");
+        return ef_fail_state(error, "it belongs to other rows");
     ef_domain domain;
     const ef_bounds bounds = ef_params_bounds(&model->params, model->ignored);
     efface_status status = ef_domain_of(&domain, data, bounds, error);
@@ -422,7 +417,7 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
         memcmp(domain.low, model->domain.low, n_bytes) != 0 ||
         memcmp(domain.high, model->domain.high, n_bytes) != 0) {
         ef_domain_free(&domain);
-        return damaged(error, "it belongs to other rows");
+        return ef_fail_state(error, "it belongs to other rows");
     }
     ef_domain_free(&model->domain);
     model->domain = domain;

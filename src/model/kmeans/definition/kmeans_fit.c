@@ -42,7 +42,7 @@ static efface_status next_centers(ef_level_builder *builder, ef_kmeans *model, u
 }
 
 /* Whether level t is the last and needs no partition. */
-static bool is_open(const ef_plan *plan, uint32_t t) {
+static bool is_open(const ef_kmeans_plan *plan, uint32_t t) {
     switch (plan->method) {
     case EFFACE_METHOD_LLOYD: return t == plan->iterations;
     case EFFACE_METHOD_PYRAMID: return t == plan->passes;
@@ -54,7 +54,7 @@ static bool is_open(const ef_plan *plan, uint32_t t) {
 
 efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error) {
-    const ef_plan *const plan = &model->plan;
+    const ef_kmeans_plan *const plan = &model->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
     const size_t n_values = (size_t)plan->n_clusters * model->domain.map.n_columns;
     int32_t *const next = ef_alloc(n_values, sizeof *next);
@@ -161,7 +161,7 @@ efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *param
 /* The multiply-adds that a fit may take: passes over all rows, plain seeding and what comes with it
  * as two more. */
 static double expected_work(const ef_kmeans *model, const efface_data *data) {
-    const ef_plan *const plan = &model->plan;
+    const ef_kmeans_plan *const plan = &model->plan;
     const uint32_t passes = plan->method == EFFACE_METHOD_PYRAMID ? plan->passes
                             : model->params.iterations != 0       ? model->params.iterations
                                                                   : PASSES_TO_CONVERGE;
@@ -187,7 +187,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    status = ef_plan_init(&model->plan, ef_data_whole(data), params, error);
+    status = ef_kmeans_plan_init(&model->plan, ef_data_whole(data), params, error);
     model->draw = draw;
     model->ignored = ignored;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);

@@ -7,15 +7,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PARAMS_VERSION 5        /* of the struct: moves when it gets other fields */
-#define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
-#define USUAL_PART 32           /* automatically this part, or if need be */
-#define LARGEST_PART 16         /* this, */
-#define ROWS_A_CLUSTER 75       /* so many rows for a cluster, */
-#define LEAST_ROWS_A_CLUSTER 48 /* and no fewer than these */
-#define MOST_PASSES 10
-#define MOST_STARTS 100
-#define MOST_CANDIDATES 64
+#define PARAMS_VERSION 5      /* of the struct: moves when it gets other fields */
+#define MAX_RARE 40           /* a sample has at least the part 2^-40 of the rows, */
+#define USUAL_PART 32         /* automatically this part, or if need be */
+#define LARGEST_PART 16       /* this, */
+#define ROWS_A_CLUSTER 75     /* so many rows for a cluster, */
+#define MIN_ROWS_A_CLUSTER 48 /* and no fewer than these */
+#define MAX_PASSES 10
+#define MAX_STARTS 100
+#define MAX_CANDIDATES 64
 
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
@@ -69,7 +69,7 @@ static uint32_t epsilon_steps(double epsilon) {
 /* The j with 2^-j >= rate > 2^-(j + 1). */
 static uint32_t given_rate(double rate) {
     uint32_t j = 0;
-    while (j < MOST_RARE && ef_power_of_two(-1 - (int)j) >= rate)
+    while (j < MAX_RARE && ef_power_of_two(-1 - (int)j) >= rate)
         j++;
     return j;
 }
@@ -89,7 +89,7 @@ static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint
         return most < n ? (uint64_t)most : n;
     }
     const uint64_t power = n != 0 ? UINT64_C(1) << (63 - __builtin_clzll(n)) : 0;
-    const uint64_t least = (uint64_t)LEAST_ROWS_A_CLUSTER * k, most = (uint64_t)ROWS_A_CLUSTER * k;
+    const uint64_t least = (uint64_t)MIN_ROWS_A_CLUSTER * k, most = (uint64_t)ROWS_A_CLUSTER * k;
     const uint64_t part = power / USUAL_PART;
     if (power / LARGEST_PART < least)
         return 0;
@@ -152,10 +152,10 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if (p->iterations > EFFACE_MAX_ITERATIONS)
         return ef_fail(error, EFFACE_E_ARGUMENT, "iterations must be at most %u, not %" PRIu32,
                        EFFACE_MAX_ITERATIONS, p->iterations);
-    if (p->candidates > MOST_CANDIDATES)
+    if (p->candidates > MAX_CANDIDATES)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "candidates must be 1 to %d, or 0 to derive their number, not %" PRIu32,
-                       MOST_CANDIDATES, p->candidates);
+                       MAX_CANDIDATES, p->candidates);
     if (!(p->bound >= 0.0 && p->bound <= EFFACE_MAX_MAGNITUDE))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the bound must be above 0 and at most 2^126, or 0 to derive it, not %g",
@@ -176,12 +176,12 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the rate must be above 0 and at most 1, or 0 to derive it, not %g",
                        p->rate);
-    if (p->passes == 0 || p->passes > MOST_PASSES)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "passes must be 1 to %d, not %" PRIu32,
-                       MOST_PASSES, p->passes);
-    if (p->starts == 0 || p->starts > MOST_STARTS)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "starts must be 1 to %d, not %" PRIu32,
-                       MOST_STARTS, p->starts);
+    if (p->passes == 0 || p->passes > MAX_PASSES)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "passes must be 1 to %d, not %" PRIu32, MAX_PASSES,
+                       p->passes);
+    if (p->starts == 0 || p->starts > MAX_STARTS)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "starts must be 1 to %d, not %" PRIu32, MAX_STARTS,
+                       p->starts);
     if (p->method == EFFACE_METHOD_TREE) {
         const efface_status status = check_tree(p, error);
         if (status != EFFACE_OK)
@@ -203,8 +203,8 @@ uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw) {
     return draw == 0 ? seed : ef_tape(seed, EF_TAPE_REDRAW, 0, draw, 0);
 }
 
-void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
-    *plan = (ef_plan){
+void ef_kmeans_plan_fixed(ef_kmeans_plan *plan, const efface_kmeans_params *params) {
+    *plan = (ef_kmeans_plan){
         .method = params->method,
         .empty = params->empty,
         .n_asked = params->n_clusters,
@@ -221,7 +221,7 @@ void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
     }
 }
 
-void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t n) {
+void ef_kmeans_plan_sample(ef_kmeans_plan *plan, const efface_kmeans_params *params, uint64_t n) {
     plan->wanted = wanted_rows(params, n, plan->n_clusters);
     if (plan->wanted == 0) {
         plan->method = EFFACE_METHOD_LLOYD;
@@ -229,17 +229,17 @@ void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t 
     }
 }
 
-efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
-                           const efface_kmeans_params *params, efface_error *error) {
+efface_status ef_kmeans_plan_init(ef_kmeans_plan *plan, const ef_counts *counts,
+                                  const efface_kmeans_params *params, efface_error *error) {
     const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
     const uint64_t n = counts->n_rows;
-    ef_plan_fixed(plan, params);
+    ef_kmeans_plan_fixed(plan, params);
     plan->n_clusters = n < params->n_clusters ? (uint32_t)n : params->n_clusters;
     plan->candidates = ef_count_candidates(params->candidates, plan->n_clusters);
     if (plan->method == EFFACE_METHOD_PYRAMID)
-        ef_plan_sample(plan, params, n);
+        ef_kmeans_plan_sample(plan, params, n);
     if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD &&
         plan->method != EFFACE_METHOD_TREE) /* whose nodes have their own */
         plan->epsilon = epsilon_steps(params->epsilon);

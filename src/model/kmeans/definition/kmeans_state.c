@@ -169,7 +169,7 @@ void ef_domain_write(ef_writer *w, const ef_domain *domain) {
 }
 
 static void write_flat(ef_writer *w, const ef_kmeans *model) {
-    const ef_plan *const plan = &model->plan;
+    const ef_kmeans_plan *const plan = &model->plan;
     const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, plan->n_asked);

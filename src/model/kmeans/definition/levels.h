@@ -7,7 +7,7 @@
 
 /* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
 typedef struct ef_run {
-    const ef_plan *plan;
+    const ef_kmeans_plan *plan;
     uint32_t n_columns;
     int64_t total_weight; /* of the rows, */
     ef_i128 square_sum;   /* and the sum of weight * |g|^2 */
@@ -35,18 +35,18 @@ static inline ef_seeds ef_seeds_of(ef_kmeans *model, int32_t *points) {
  * earlier rounds. `labels`, unless NULL, become the clusters of all rows by position, if
  * *has_labels then says so: the nearest of the seeds, ties going to the lower. The workers then
  * have the rows' squares. */
-efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_seeds *seeds,
                       uint32_t from, uint32_t *labels, bool *has_labels, efface_error *error);
 
 /* One round of greedy seeding by itself, not the first, given the seeds before it: its rounds and
  * winners get what it comes to. If all rows are at these seeds, has_slots is false, and nothing was
  * done. */
-efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+efface_status ef_seed_round(ef_workspace *space, const ef_kmeans_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error);
 
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
  * plain seeding. */
-size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
+size_t ef_seed_operations(const ef_kmeans_plan *plan, uint32_t n_columns);
 
 /* ------------------------------------------------------------------ partitions and centers */
 

@@ -25,7 +25,7 @@ uint32_t ef_tree_leaves(uint32_t width, uint32_t height) {
     return (uint32_t)n;
 }
 
-ef_tree *ef_tree_create(const ef_plan *plan, const efface_kmeans_params *params) {
+ef_tree *ef_tree_create(const ef_kmeans_plan *plan, const efface_kmeans_params *params) {
     ef_tree *const tree = ef_alloc_zero(1, sizeof *tree);
     if (tree == NULL)
         return NULL;
@@ -146,7 +146,7 @@ void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
 
 /* ---------------------------------------------------------------- reading */
 
-static efface_status damaged(efface_error *error) {
+static efface_status fail_tree(efface_error *error) {
     return ef_fail(error, EFFACE_E_FORMAT,
                    "the state of the tree is damaged or was made with other parameters");
 }
@@ -154,30 +154,30 @@ static efface_status damaged(efface_error *error) {
 /* What comes before the nodes. */
 static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
     const efface_kmeans_params *const p = &model->params;
-    bool right = ef_read_u32(r) == p->height;
+    bool ok = ef_read_u32(r) == p->height;
     model->plan.width = ef_read_u32(r);
-    right &= ef_read_u32(r) == ef_method_number(p->leaf_method);
-    right &= ef_read_u32(r) == ef_method_number(p->node_method);
-    right &= ef_read_u32(r) == (p->weigh_centroids != 0);
-    right &= p->width == 0 || model->plan.width == p->width;
-    if (!right || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
-        return damaged(error);
+    ok &= ef_read_u32(r) == ef_method_number(p->leaf_method);
+    ok &= ef_read_u32(r) == ef_method_number(p->node_method);
+    ok &= ef_read_u32(r) == (p->weigh_centroids != 0);
+    ok &= p->width == 0 || model->plan.width == p->width;
+    if (!ok || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
+        return fail_tree(error);
     model->tree = ef_tree_create(&model->plan, p);
     if (model->tree == NULL)
         return ef_fail_memory(error);
     for (uint32_t l = 0; l <= p->height; l++)
-        right &= ef_read_u32(r) == model->tree->clusters[l];
-    right &= ef_read_u32(r) == (uint32_t)p->scale;
+        ok &= ef_read_u32(r) == model->tree->clusters[l];
+    ok &= ef_read_u32(r) == (uint32_t)p->scale;
     const int exponent = (int32_t)ef_read_u32(r);
     model->n_rows = ef_read_u64(r);
     model->total_weight = (int64_t)ef_read_u64(r);
     if (p->redraw == EFFACE_REDRAW_FRESH)
         model->draw = ef_read_u32(r);
     model->plan.seed = ef_seed_of_draw(p->common.seed, model->draw);
-    right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
-    if (r->failed || !right)
-        return damaged(error);
+    ok &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    ok &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
+    if (r->failed || !ok)
+        return fail_tree(error);
     return ef_domain_read(r, &model->domain, d, p->scale, exponent, model->ignored, error);
 }
 
@@ -185,7 +185,7 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
     efface_status status = read_head(r, model, d, error);
     ef_tree *const tree = model->tree;
     if (status == EFFACE_OK && !ef_decoder_has(r, tree->n_all, 4))
-        status = damaged(error);
+        status = fail_tree(error);
     if (status == EFFACE_OK)
         tree->is_cold = true;
     for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
@@ -196,7 +196,7 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
             const uint32_t is_there = ef_read_u32(r);
             const efface_kmeans_params params = ef_node_params(model, l, i, node->draw);
             if (r->failed || is_there > 1)
-                status = damaged(error);
+                status = fail_tree(error);
             else if (is_there != 0)
                 status =
                     ef_kmeans_read(r, &params, ef_node_ignored(model, l), d, &node->model, error);

@@ -49,7 +49,7 @@ uint32_t ef_tree_width(uint64_t n_rows, uint32_t height);
 uint32_t ef_tree_leaves(uint32_t width, uint32_t height);
 
 /* A tree without rows; NULL if memory is short. */
-ef_tree *ef_tree_create(const ef_plan *plan, const efface_kmeans_params *params);
+ef_tree *ef_tree_create(const ef_kmeans_plan *plan, const efface_kmeans_params *params);
 void ef_tree_free(ef_tree *tree);
 
 /* The root, if it is there. */

@@ -15,7 +15,7 @@ static bool worker_init(ef_worker *worker, size_t d, size_t k) {
 }
 
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
-                                const ef_plan *plan, efface_error *error) {
+                                const ef_kmeans_plan *plan, efface_error *error) {
     const uint32_t d = data->n_columns, k = plan->n_clusters;
     *space = (ef_workspace){.n_clusters = k, .most_square = (int64_t)d * EF_GRID_MAX * EF_GRID_MAX};
     const efface_status status = ef_passes_init(&space->passes, data, map, ef_pass_operations(d, k),
@@ -52,7 +52,7 @@ void ef_workspace_begin_race(ef_workspace *space) {
         space->workers[i].best = EF_NOBODY;
 }
 
-efface_status ef_workspace_end_race(const ef_workspace *space, ef_candidate *best, int32_t *point,
+efface_status ef_workspace_end_race(const ef_workspace *space, ef_racer *best, int32_t *point,
                                     efface_error *error) {
     *best = EF_NOBODY;
     for (unsigned i = 0; i < space->passes.n_workers; i++)

@@ -18,7 +18,7 @@ typedef struct ef_worker {
     void *block;     /* all of these */
     ef_i128 square_sum;
     int64_t most_square; /* the largest square in it */
-    ef_candidate best;
+    ef_racer best;
     uint64_t rows_undecided;
     uint64_t rows_moved;
 } ef_worker;
@@ -33,7 +33,7 @@ typedef struct ef_workspace {
 
 /* For passes over the rows of a set, as a plan wants them. */
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
-                                const ef_plan *plan, efface_error *error);
+                                const ef_kmeans_plan *plan, efface_error *error);
 void ef_workspace_free(ef_workspace *space);
 
 /* A pass that compares each row with all clusters. */
@@ -43,7 +43,7 @@ efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
 /* Before a race: no worker has a candidate. After it: the best of all, and its grid point if there
  * is anybody. */
 void ef_workspace_begin_race(ef_workspace *space);
-efface_status ef_workspace_end_race(const ef_workspace *space, ef_candidate *best, int32_t *point,
+efface_status ef_workspace_end_race(const ef_workspace *space, ef_racer *best, int32_t *point,
                                     efface_error *error);
 
 #endif

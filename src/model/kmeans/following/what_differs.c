@@ -24,8 +24,8 @@
 /* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
 static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     const ef_kmeans *const old = r->model;
-    ef_plan plan;
-    efface_status status = ef_plan_init(&plan, r->counted, &old->params, error);
+    ef_kmeans_plan plan;
+    efface_status status = ef_kmeans_plan_init(&plan, r->counted, &old->params, error);
     if (status != EFFACE_OK)
         return status;
     const ef_bounds bounds = ef_params_bounds(&old->params, old->ignored);
@@ -240,7 +240,7 @@ static bool reseeding_stands(const ef_revision *r, uint32_t t) {
 /* Whether the center of a cluster may come out differently though no changed row is in it: only by
  * the threshold of quantized, before or after. */
 static bool threshold_reaches(const ef_revision *r, const ef_level *level, uint32_t cluster) {
-    const ef_plan *const plan = &r->model->plan;
+    const ef_kmeans_plan *const plan = &r->model->plan;
     const ef_i128 count = (ef_i128)EF_GAMMA_ONE * plan->n_clusters * level->counts[cluster];
     return count < (ef_i128)plan->gamma * r->model->total_weight ||
            count < (ef_i128)plan->gamma * r->next.total_weight;
@@ -297,7 +297,7 @@ static void build_from(ef_revision *r, uint32_t level, const int32_t *centers, e
 
 efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
-    const ef_plan *const plan = &m->plan;
+    const ef_kmeans_plan *const plan = &m->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
     const size_t n_bytes = (size_t)plan->n_clusters * m->domain.map.n_columns * sizeof *r->centers;
     ef_i128 before = 0, loss = 0;

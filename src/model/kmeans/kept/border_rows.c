@@ -63,7 +63,7 @@ size_t ef_border_rows_bytes(const ef_border_rows *rows) {
 }
 
 /* Makes room for one more row. */
-static bool make_room(ef_border *border, size_t d) {
+static bool reserve_border(ef_border *border, size_t d) {
     if (border->n_rows < border->capacity)
         return true;
     if (border->capacity > UINT32_MAX / 2)
@@ -120,7 +120,7 @@ static ef_border *border_of(ef_border_rows *rows, uint32_t own, uint32_t other) 
 static ef_border *append(ef_border_rows *rows, uint32_t own, uint32_t other, uint32_t position,
                          uint8_t third) {
     ef_border *const border = border_of(rows, own, other);
-    if (border == NULL || !make_room(border, rows->n_columns))
+    if (border == NULL || !reserve_border(border, rows->n_columns))
         return NULL;
     border->positions[border->n_rows] = position;
     border->thirds[border->n_rows++] = third;

@@ -11,7 +11,7 @@
 #define PASS_FROM_PART 6
 
 /* Most passes without margins. */
-#define MOST_WAITS 31
+#define MAX_WAITS 31
 
 #define BYTE_CLUSTERS 256
 
@@ -238,7 +238,7 @@ bool ef_kept_labels_move(ef_kept_labels *kept, ef_center_move *m) {
         if (kept->n_looked == 0) {
             kept->n_passes = kept->n_waits;
             kept->n_waits =
-                kept->n_waits < MOST_WAITS ? (uint8_t)(2 * kept->n_waits + 1) : MOST_WAITS;
+                kept->n_waits < MAX_WAITS ? (uint8_t)(2 * kept->n_waits + 1) : MAX_WAITS;
         }
         return false;
     }

@@ -24,7 +24,7 @@
 
 /* How many tiers above the edge are told apart. Rows with larger margins are in the last of them.
  */
-#define MOST_BEYOND_EDGE 8
+#define MAX_BEYOND_EDGE 8
 
 /* By what factor the usual move changes with each that is longer or shorter. */
 #define LATELY 1.0625
@@ -82,7 +82,7 @@ static bool anchor(ef_level_margins *kept, uint32_t tier, const int32_t *centers
 
 /* The tier in use that rows of a tier belong to; the edge or below for rows near borders. */
 static uint32_t in_use(const ef_level_margins *kept, uint32_t tier) {
-    const uint32_t most = kept->edge + MOST_BEYOND_EDGE;
+    const uint32_t most = kept->edge + MAX_BEYOND_EDGE;
     return tier < most ? tier : most;
 }
 
@@ -114,7 +114,7 @@ bool ef_level_margins_make(ef_level_margins *kept, const efface_data *data, cons
     size_t counts[EF_TIERS] = {0};
     if (fits)
         note_tiers(margins, n, kept->tiers, counts);
-    for (size_t below = counts[0]; kept->last_edge + 1 < EF_TIER_NEW - MOST_BEYOND_EDGE;
+    for (size_t below = counts[0]; kept->last_edge + 1 < EF_TIER_NEW - MAX_BEYOND_EDGE;
          kept->last_edge++) {
         below += counts[kept->last_edge + 1];
         if (below > n / BORDER_PART)
@@ -242,7 +242,7 @@ static size_t note_moves(ef_level_margins *kept, const ef_center_move *m, bool d
 }
 
 /* Room for the rows of tiers that are to be looked at, and for all near borders. */
-static bool make_room(ef_center_move *m, size_t n_due, size_t n_at_borders) {
+static bool reserve_move(ef_center_move *m, size_t n_due, size_t n_at_borders) {
     const size_t n_look = n_due + n_at_borders, n_places = n_look + n_at_borders;
     if (m->n_places < n_places) {
         ef_free(m->look);
@@ -367,7 +367,7 @@ bool ef_level_margins_move(ef_level_margins *kept, ef_center_move *m) {
     bool due[EF_TIERS];
     double step;
     const size_t n_due = note_moves(kept, m, due, &step);
-    if (n_due > most || !make_room(m, n_due, kept->border_rows.n_rows))
+    if (n_due > most || !reserve_move(m, n_due, kept->border_rows.n_rows))
         return false;
     ef_border_rows_measure(&kept->border_rows, m);
     if (!collect(kept, m, due, step) || m->n_look > most)

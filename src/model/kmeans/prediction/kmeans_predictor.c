@@ -24,21 +24,17 @@ void ef_kmeans_write_predictor(ef_writer *w, const void *predictor) {
         ef_write_u32(w, (uint32_t)p->centers[i]);
 }
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
-}
-
 static efface_status read_centers(ef_decoder *r, ef_kmeans_predictor *p, efface_error *error) {
     const size_t d = p->domain.map.n_columns, n = p->n_clusters * d;
     if (!ef_decoder_has(r, n, sizeof(int32_t)) || r->n_bytes != n * sizeof(int32_t))
-        return damaged(error, "the number of its centroids");
+        return ef_fail_published(error, "the number of its centroids");
     p->own_centers = ef_alloc(n, sizeof *p->own_centers);
     if (p->own_centers == NULL)
         return ef_fail_memory(error);
     for (size_t i = 0; i < n; i++) {
         p->own_centers[i] = (int32_t)ef_read_u32(r);
         if (p->own_centers[i] < -EF_GRID_MAX || p->own_centers[i] > EF_GRID_MAX)
-            return damaged(error, "a centroid");
+            return ef_fail_published(error, "a centroid");
     }
     p->centers = p->own_centers;
     return EFFACE_OK;
@@ -52,7 +48,7 @@ efface_status ef_kmeans_read_predictor(ef_decoder *r, uint32_t d, void **out, ef
         minmax ? exponent == 0 : exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
     if (r->failed || k == 0 || k > EFFACE_MAX_CLUSTERS || (!minmax && scale != EFFACE_SCALE_NONE) ||
         !in_range)
-        return damaged(error, "its first bytes");
+        return ef_fail_published(error, "its first bytes");
     ef_kmeans_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);

@@ -226,7 +226,7 @@ static void score_blocks(void *context, unsigned worker, size_t first, size_t la
     }
 }
 
-static efface_status score_all(const ef_kernels *kernels, sample *s, const ef_plan *plan,
+static efface_status score_all(const ef_kernels *kernels, sample *s, const ef_kmeans_plan *plan,
                                efface_error *error) {
     ef_pool *const pool = ef_pool_create(plan->n_threads);
     if (pool == NULL)

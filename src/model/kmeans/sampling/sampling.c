@@ -146,7 +146,7 @@ static void rank_panels(void *context, unsigned number, size_t first, size_t las
 }
 
 /* Makes the needs of all rows of what was found around the seeds. */
-static efface_status find_needs(ef_level_builder *builder, const ef_plan *plan,
+static efface_status find_needs(ef_level_builder *builder, const ef_kmeans_plan *plan,
                                 const ef_pilot *pilot, uint8_t *needs, efface_error *error) {
     const uint32_t k = plan->n_clusters;
     uint32_t *const counts = ef_alloc(k, sizeof *counts);
@@ -208,7 +208,7 @@ static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilo
 efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks,
                             efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
-    ef_plan plain = model->plan;
+    ef_kmeans_plan plain = model->plan;
     plain.candidates = 1;
     efface_status status = ef_builder_prepare(builder, model, error);
     if (status == EFFACE_OK &&

@@ -34,7 +34,7 @@ bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
 
 /* What running and judging the starts takes. */
 typedef struct trial {
-    ef_plan plan;        /* of a start */
+    ef_kmeans_plan plan; /* of a start */
     efface_data *sample; /* their rows, with the weights that they have there, */
     efface_data *jury;
     ef_workspace runs;    /* for passes over the sample, */
@@ -303,7 +303,7 @@ static efface_status share_starts(ef_team *team, ef_starts *starts, size_t n_sta
 
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
                             const uint8_t *codes, efface_error *error) {
-    const ef_plan *const plan = &model->plan;
+    const ef_kmeans_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
     ef_team *const team = ef_data_team(data);
     const uint32_t first = team != NULL ? team->group.rank : 0;

@@ -40,7 +40,7 @@ typedef struct ef_greedy {
     uint32_t *nearest;  /* of each row that is there: the seed that u belongs to; borrowed */
 
     /* Of each slot. */
-    ef_candidate *candidates;
+    ef_racer *candidates;
     int32_t *points;
     ef_point *to_try; /* the points again */
     double *reals;
@@ -50,7 +50,7 @@ typedef struct ef_greedy {
     int64_t *least;    /* and the smallest of these */
 
     /* Of each worker, for each slot. */
-    ef_candidate *best;
+    ef_racer *best;
     ef_i128 *gains;
     size_t *n_tried;    /* of each worker: panels, for each slot, */
     size_t *n_reached;  /* and those of them where a candidate was nearer to a row */
@@ -61,13 +61,13 @@ typedef struct ef_greedy {
 } ef_greedy;
 
 /* ef_seed for several candidates a round. */
-efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t from, uint32_t *labels, bool *has_labels,
-                               efface_error *error);
+efface_status ef_seed_greedily(ef_workspace *space, const ef_kmeans_plan *plan,
+                               const ef_seeds *seeds, uint32_t from, uint32_t *labels,
+                               bool *has_labels, efface_error *error);
 
 /* False if memory is short; ef_greedy_free is due in any case. */
-bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,
-                    uint32_t *nearest);
+bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans_plan *plan,
+                    const int32_t *seeds, uint32_t *nearest);
 void ef_greedy_free(ef_greedy *g);
 
 /* Measures all rows against the seeds so far; *potential becomes the sum of w u. Adds squares

@@ -29,8 +29,8 @@ size_t ef_greedy_operations(uint32_t n_columns) {
 
 /* ---------------------------------------------------------------- memory */
 
-bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,
-                    uint32_t *nearest) {
+bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans_plan *plan,
+                    const int32_t *seeds, uint32_t *nearest) {
     const size_t c = plan->candidates, d = space->passes.map->n_columns, k = plan->n_clusters;
     const size_t n = space->passes.n_panels, w = space->passes.n_workers;
     *g = (ef_greedy){.passes = &space->passes,
@@ -218,7 +218,7 @@ efface_status ef_greedy_finish(ef_greedy *g, efface_error *error) {
 
 /* A panel one of whose rows may win a slot. */
 static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, uint32_t slot,
-                         ef_candidate *best) {
+                         ef_racer *best) {
     const ef_passes *const passes = g->passes;
     uint32_t high[EF_PANEL];
     passes->kernels->tape_high(g->seed, EF_TAPE_SEED + (slot << 8), ids, g->round, high);
@@ -229,7 +229,7 @@ static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, 
         if (u == 0 || ef_race_hopeless(high[i], weight, (double)u, best->winner.key))
             continue;
         const uint64_t bits = ef_tape(g->seed, EF_TAPE_SEED, slot, ids[i], g->round);
-        const ef_candidate candidate = {{ids[i], ef_race_key(bits, weight, u)}, position};
+        const ef_racer candidate = {{ids[i], ef_race_key(bits, weight, u)}, position};
         ef_candidate_offer(best, &candidate);
     }
 }
@@ -242,7 +242,7 @@ static uint32_t limit_of(double most, double key) {
 
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
-    ef_candidate *const best = g->best + (size_t)number * g->n_slots;
+    ef_racer *const best = g->best + (size_t)number * g->n_slots;
     const bool is_first = g->round == 0, weighs = is_first && g->passes->data->weights != NULL;
     for (size_t p = first; p < last; p++) {
         uint64_t ids[EF_PANEL];

@@ -130,14 +130,14 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
             if (!(bound > 0.0) || ef_race_hopeless(high[i], weight, bound, worker->best.winner.key))
                 continue;
             const int64_t distance = distance_to_seeds(r, worker, position);
-            const ef_candidate candidate = {
-                {ids[i], ef_race_key(tape_of(r, ids[i]), weight, distance)}, position};
+            const ef_racer candidate = {{ids[i], ef_race_key(tape_of(r, ids[i]), weight, distance)},
+                                        position};
             ef_candidate_offer(&worker->best, &candidate);
         }
     }
 }
 
-efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_seeds *seeds,
                       uint32_t from, uint32_t *labels, bool *has_labels, efface_error *error) {
     if (labels != NULL)
         *has_labels = false;
@@ -146,7 +146,7 @@ efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *
     const uint32_t k = plan->n_clusters, d = space->passes.map->n_columns;
     panel_bound *panels;
     float *upper, *points;
-    ef_candidate *chosen;
+    ef_racer *chosen;
     const ef_array arrays[] = {
         {&panels, space->passes.n_panels, sizeof *panels},
         {&upper, space->passes.data->n_rows, sizeof *upper},

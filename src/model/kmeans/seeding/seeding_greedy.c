@@ -42,8 +42,8 @@ static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
 
 /* One round: who becomes its seed, and `point` its grid point. `potential` is that of the seeds so
  * far, and then with it. */
-static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candidate *chosen,
-                                ef_i128 *potential, ef_candidate *seed, int32_t *point,
+static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_racer *chosen,
+                                ef_i128 *potential, ef_racer *seed, int32_t *point,
                                 efface_error *error) {
     const size_t d = g->passes->map->n_columns;
     if (g->round != 0 && *potential == 0)
@@ -68,7 +68,7 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
 /* The rounds from number `from` on. *measures: rows were measured, so that the nearest seed of each
  * is known. */
 static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t from,
-                                 ef_candidate *chosen, bool *measures, efface_error *error) {
+                                 ef_racer *chosen, bool *measures, efface_error *error) {
     const uint32_t k = g->n_clusters, d = g->passes->map->n_columns;
     efface_status status = EFFACE_OK;
     ef_i128 potential = 0;
@@ -92,10 +92,10 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
     return status;
 }
 
-efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t from, uint32_t *labels, bool *has_labels,
-                               efface_error *error) {
-    ef_candidate *const chosen = ef_alloc(plan->n_clusters, sizeof *chosen);
+efface_status ef_seed_greedily(ef_workspace *space, const ef_kmeans_plan *plan,
+                               const ef_seeds *seeds, uint32_t from, uint32_t *labels,
+                               bool *has_labels, efface_error *error) {
+    ef_racer *const chosen = ef_alloc(plan->n_clusters, sizeof *chosen);
     uint32_t *const nearest =
         labels != NULL ? labels : ef_alloc(space->passes.data->n_rows, sizeof *nearest);
     bool measures = false;
@@ -118,7 +118,7 @@ efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const e
     return status;
 }
 
-efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+efface_status ef_seed_round(ef_workspace *space, const ef_kmeans_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error) {
     uint32_t *const nearest = ef_alloc(space->passes.data->n_rows, sizeof *nearest);
     const uint32_t n_rounds = seeds->rounds->n_rounds;
@@ -134,7 +134,7 @@ efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_s
         status = ef_greedy_measure(&g, &potential, error);
     *has_slots = potential != 0;
     if (status == EFFACE_OK && potential != 0) {
-        ef_candidate seed;
+        ef_racer seed;
         status = play_round(&g, seeds->rounds, NULL, &potential, &seed, point, error);
         if (status == EFFACE_OK)
             seeds->winners[round] = seed.winner;
@@ -146,7 +146,7 @@ efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_s
     return status;
 }
 
-size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
+size_t ef_seed_operations(const ef_kmeans_plan *plan, uint32_t n_columns) {
     if (!ef_keeps_rounds(plan) || plan->n_clusters == 0)
         return 0;
     return (size_t)(plan->n_clusters - 1) * plan->candidates * ef_greedy_operations(n_columns);

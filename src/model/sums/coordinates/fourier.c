@@ -13,7 +13,7 @@
 #define SCALE 0x1.ccf6429be6621p-3 /* 1 / (pi sqrt(2)) */
 #define CHUNK 32
 
-static bool make_room(ef_fourier *fourier, uint32_t n_features, uint32_t n_inputs) {
+static bool take_features(ef_fourier *fourier, uint32_t n_features, uint32_t n_inputs) {
     *fourier = (ef_fourier){.n_features = n_features, .n_inputs = n_inputs};
     size_t n_frequencies;
     if (!ef_mul_size(n_features, n_inputs, &n_frequencies))
@@ -28,7 +28,7 @@ static bool make_room(ef_fourier *fourier, uint32_t n_features, uint32_t n_input
 
 bool ef_fourier_init(ef_fourier *fourier, uint64_t seed, double gamma, uint32_t n_features,
                      uint32_t n_inputs) {
-    if (!make_room(fourier, n_features, n_inputs))
+    if (!take_features(fourier, n_features, n_inputs))
         return false;
     const double scale = sqrt(gamma) * SCALE;
     for (uint32_t f = 0; f < n_features; f++) {
@@ -45,7 +45,7 @@ bool ef_fourier_init(ef_fourier *fourier, uint64_t seed, double gamma, uint32_t 
 }
 
 bool ef_fourier_copy(ef_fourier *to, const ef_fourier *from) {
-    if (!make_room(to, from->n_features, from->n_inputs))
+    if (!take_features(to, from->n_features, from->n_inputs))
         return false;
     memcpy(to->frequencies, from->frequencies,
            (size_t)from->n_features * from->n_inputs * sizeof *to->frequencies);
@@ -154,10 +154,6 @@ void ef_fourier_write(ef_writer *writer, const ef_fourier *fourier) {
         ef_write_f64(writer, fourier->frequencies[i]);
 }
 
-static efface_status damaged(efface_error *error) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: its Fourier features");
-}
-
 static bool read_numbers(ef_decoder *reader, ef_fourier *fourier) {
     bool sound = true;
     for (size_t f = 0; f < fourier->n_features; f++) {
@@ -179,13 +175,13 @@ efface_status ef_fourier_read(ef_decoder *reader, uint32_t n_inputs, ef_fourier 
     if (ef_read_u32(reader) != n_inputs || reader->failed || n_features == 0 ||
         n_features > EFFACE_MAX_FOURIER ||
         !ef_decoder_has(reader, (size_t)n_features * ((size_t)n_inputs + 1), sizeof(double)))
-        return damaged(error);
+        return ef_fail_published(error, "its Fourier features");
     ef_fourier read;
-    if (!make_room(&read, n_features, n_inputs))
+    if (!take_features(&read, n_features, n_inputs))
         return ef_fail_memory(error);
     if (!read_numbers(reader, &read)) {
         ef_fourier_free(&read);
-        return damaged(error);
+        return ef_fail_published(error, "its Fourier features");
     }
     *out = read;
     return EFFACE_OK;

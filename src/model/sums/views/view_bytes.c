@@ -29,10 +29,6 @@ void ef_view_write(ef_writer *w, const ef_view *v) {
     write_reals(w, v->centers, n_centers);
 }
 
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
-}
-
 /* NaN may be among them where a column has no mean. */
 static void read_reals(ef_decoder *r, double *reals, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -55,31 +51,31 @@ static efface_status read_body(ef_decoder *r, ef_view *v, bool has_features, eff
     size_t n_weights, n_centers, n_reals;
     if (!ef_view_sizes(v, &n_weights, &n_centers) || !ef_add_size(n_weights, n_centers, &n_reals) ||
         !ef_decoder_has(r, n_reals, sizeof(double)))
-        return damaged(error, "its size");
+        return ef_fail_published(error, "its size");
     if (!ef_view_take(v))
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < v->n_inputs; j++) {
         v->inputs[j] = ef_read_u32(r);
         if (v->inputs[j] >= v->n_columns || (j != 0 && v->inputs[j] <= v->inputs[j - 1]))
-            return damaged(error, "a column");
+            return ef_fail_published(error, "a column");
     }
     if (has_features) {
         const efface_status status = ef_fourier_read(r, v->n_inputs, &v->fourier, error);
         if (status != EFFACE_OK)
             return status;
         if (v->fourier.n_features != v->n_terms)
-            return damaged(error, "its Fourier features");
+            return ef_fail_published(error, "its Fourier features");
     }
     for (uint32_t k = 0; k < v->n_outputs; k++)
         v->ids[k] = (int64_t)ef_read_u64(r);
     if (!ids_are_right(v))
-        return damaged(error, "what it predicts");
+        return ef_fail_published(error, "what it predicts");
     read_reals(r, v->weights, n_weights);
     read_reals(r, v->constants, v->n_outputs);
     if (v->view == EFFACE_VIEW_COMPONENTS)
         read_reals(r, v->scales, v->n_outputs);
     read_reals(r, v->centers, n_centers);
-    return r->failed ? damaged(error, "it ends too early") : EFFACE_OK;
+    return r->failed ? ef_fail_published(error, "it ends too early") : EFFACE_OK;
 }
 
 efface_status ef_view_read(ef_decoder *r, uint32_t n_columns, ef_view **out, efface_error *error) {
@@ -101,7 +97,7 @@ efface_status ef_view_read(ef_decoder *r, uint32_t n_columns, ef_view **out, eff
         (v->n_inputs == 0 && n_features != 0) || v->n_outputs == 0 ||
         (v->view == EFFACE_VIEW_MEANS && v->n_outputs != n_columns) ||
         !ef_decoder_has(r, v->n_outputs, sizeof(double)))
-        status = damaged(error, "its first bytes");
+        status = ef_fail_published(error, "its first bytes");
     if (status == EFFACE_OK)
         status = read_body(r, v, n_features != 0, error);
     if (status == EFFACE_OK)

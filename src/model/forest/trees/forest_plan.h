@@ -2,8 +2,8 @@
  * What is to be done to trees when a change is committed, which cannot fail: all memory is taken
  * while the plan is made. New nodes are in the trees already, but nothing refers to them.
  */
-#ifndef EF_PLAN_H
-#define EF_PLAN_H
+#ifndef EF_FOREST_PLAN_H
+#define EF_FOREST_PLAN_H
 
 #include "model/forest/trees/decision_tree.h"
 
@@ -23,28 +23,28 @@ typedef struct ef_step {
 } ef_step;
 
 /* A leaf of a graft, or a node that is not settled, and where its rows are in `slots`. */
-typedef struct ef_plan_leaf {
+typedef struct ef_forest_plan_leaf {
     uint32_t node;
     size_t first;
-} ef_plan_leaf;
+} ef_forest_plan_leaf;
 
-typedef struct ef_plan {
+typedef struct ef_forest_plan {
     ef_step *steps;
     size_t n_steps, steps_capacity;
     uint32_t *slots;
     size_t n_slots, slots_capacity;
-    ef_plan_leaf *leaves;
+    ef_forest_plan_leaf *leaves;
     size_t n_leaves, leaves_capacity;
     uint64_t n_grafts;
-} ef_plan;
+} ef_forest_plan;
 
 /* Note something; false if memory is short. */
-bool ef_plan_step(ef_plan *plan, ef_step step);
-bool ef_plan_slots(ef_plan *plan, const uint32_t *slots, size_t n);
-bool ef_plan_leaf_of(ef_plan *plan, uint32_t node, size_t first);
+bool ef_forest_plan_step(ef_forest_plan *plan, ef_step step);
+bool ef_forest_plan_slots(ef_forest_plan *plan, const uint32_t *slots, size_t n);
+bool ef_forest_plan_leaf_of(ef_forest_plan *plan, uint32_t node, size_t first);
 
 /* Do it, or undo what was prepared; both release the plan. */
-void ef_plan_commit(ef_plan *plan, ef_dtree *trees);
-void ef_plan_drop(ef_plan *plan, ef_dtree *trees);
+void ef_forest_plan_commit(ef_forest_plan *plan, ef_dtree *trees);
+void ef_forest_plan_drop(ef_forest_plan *plan, ef_dtree *trees);
 
 #endif

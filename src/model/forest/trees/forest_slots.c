@@ -1,12 +1,13 @@
 /* The rows of a forest, in slots. */
-#include "model/forest/trees/forest_rows.h"
+#include "model/forest/trees/forest_slots.h"
 
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 
 #include <assert.h>
 #include <string.h>
 
-void ef_forest_rows_free(ef_forest_rows *rows) {
+void ef_forest_slots_free(ef_forest_slots *rows) {
     ef_free(rows->formats);
     ef_free(rows->by_row);
     ef_free(rows->by_column);
@@ -16,7 +17,7 @@ void ef_forest_rows_free(ef_forest_rows *rows) {
     ef_free(rows->leaving);
     ef_free(rows->free_slots);
     ef_free(rows->slot_of);
-    *rows = (ef_forest_rows){0};
+    *rows = (ef_forest_slots){0};
 }
 
 /* ---------------------------------------------------------------- formats */
@@ -89,7 +90,7 @@ static void set_code(const ef_input_format *format, unsigned char *in_row, unsig
     memcpy(in_column, from, format->width);
 }
 
-static void set_key(ef_forest_rows *rows, uint32_t slot, uint32_t input, int32_t key) {
+static void set_key(ef_forest_slots *rows, uint32_t slot, uint32_t input, int32_t key) {
     const ef_input_format *const format = &rows->formats[input];
     const int32_t code = format->width == 4 ? key : (int32_t)ef_key_value(key) - format->base;
     set_code(format, rows->by_row + slot * rows->row_bytes + format->offset,
@@ -97,13 +98,13 @@ static void set_key(ef_forest_rows *rows, uint32_t slot, uint32_t input, int32_t
              code);
 }
 
-void ef_slot_set(ef_forest_rows *rows, uint32_t slot, uint32_t input, float value) {
+void ef_slot_set(ef_forest_slots *rows, uint32_t slot, uint32_t input, float value) {
     assert(ef_format_holds(&rows->formats[input], value));
     set_key(rows, slot, input, ef_key_of(value));
 }
 
 /* Both blocks of codes, for rows of so many bytes. */
-static bool make_blocks(ef_forest_rows *rows, size_t capacity, size_t row_bytes) {
+static bool make_blocks(ef_forest_slots *rows, size_t capacity, size_t row_bytes) {
     /* A row of 64 bytes should not begin in the middle of a line of the cache. */
     rows->by_row = ef_alloc_aligned(capacity, row_bytes);
     rows->by_column = ef_alloc_zero(capacity, row_bytes);
@@ -115,17 +116,17 @@ static bool make_blocks(ef_forest_rows *rows, size_t capacity, size_t row_bytes)
 }
 
 /* Gives rows other formats, or room for others. */
-static bool rebuild(ef_forest_rows *rows, const ef_input_format *formats, size_t capacity) {
-    ef_forest_rows made = *rows;
+static bool rebuild(ef_forest_slots *rows, const ef_input_format *formats, size_t capacity) {
+    ef_forest_slots made = *rows;
     const uint32_t n = rows->n_inputs;
     made.formats = ef_alloc(n, sizeof *made.formats);
     made.by_row = made.by_column = NULL;
-    bool right = made.formats != NULL;
-    if (right) {
+    bool ok = made.formats != NULL;
+    if (ok) {
         memcpy(made.formats, formats, n * sizeof *formats);
-        right = make_blocks(&made, capacity, place_inputs(made.formats, n));
+        ok = make_blocks(&made, capacity, place_inputs(made.formats, n));
     }
-    if (!right) {
+    if (!ok) {
         ef_free(made.formats);
         ef_free(made.by_row);
         ef_free(made.by_column);
@@ -141,53 +142,44 @@ static bool rebuild(ef_forest_rows *rows, const ef_input_format *formats, size_t
     return true;
 }
 
-bool ef_forest_rows_set_formats(ef_forest_rows *rows, const ef_input_format *formats) {
+bool ef_forest_slots_set_formats(ef_forest_slots *rows, const ef_input_format *formats) {
     return rebuild(rows, formats, rows->capacity);
 }
 
 /* ---------------------------------------------------------------- slots */
-
-/* Gives an array another size. */
-static bool resize(void *array, size_t n, size_t size) {
-    void **const at = array;
-    void *const larger = ef_realloc(*at, n, size);
-    if (larger != NULL)
-        *at = larger;
-    return larger != NULL;
-}
 
 static size_t grown(size_t n, size_t needed) {
     const size_t more = n + n / 8 + 16;
     return n == 0 || more < needed ? needed : more;
 }
 
-bool ef_forest_rows_reserve(ef_forest_rows *rows, size_t n_more) {
+bool ef_forest_slots_reserve(ef_forest_slots *rows, size_t n_more) {
     const size_t n_new = n_more > rows->n_free ? n_more - rows->n_free : 0;
     if (rows->n_positions + n_more > rows->positions_capacity) {
         const size_t n = grown(rows->positions_capacity, rows->n_positions + n_more);
-        if (!resize(&rows->slot_of, n, sizeof *rows->slot_of))
+        if (!ef_array_resize(&rows->slot_of, n, sizeof *rows->slot_of))
             return false;
         rows->positions_capacity = n;
     }
     if (rows->n_slots + n_new <= rows->capacity)
         return true;
     const size_t was = rows->capacity, n = grown(was, rows->n_slots + n_new);
-    if (!resize(&rows->values, n, sizeof *rows->values) ||
-        (rows->weights != NULL && !resize(&rows->weights, n, sizeof *rows->weights)) ||
-        (rows->ids != NULL && !resize(&rows->ids, n, sizeof *rows->ids)) ||
-        !resize(&rows->leaving, n, sizeof *rows->leaving) ||
-        !resize(&rows->free_slots, n, sizeof *rows->free_slots))
+    if (!ef_array_resize(&rows->values, n, sizeof *rows->values) ||
+        (rows->weights != NULL && !ef_array_resize(&rows->weights, n, sizeof *rows->weights)) ||
+        (rows->ids != NULL && !ef_array_resize(&rows->ids, n, sizeof *rows->ids)) ||
+        !ef_array_resize(&rows->leaving, n, sizeof *rows->leaving) ||
+        !ef_array_resize(&rows->free_slots, n, sizeof *rows->free_slots))
         return false;
     memset(rows->leaving + was, 0, (n - was) * sizeof *rows->leaving);
     return rebuild(rows, rows->formats, n);
 }
 
-uint32_t ef_forest_rows_take(ef_forest_rows *rows) {
+uint32_t ef_forest_slots_take(ef_forest_slots *rows) {
     assert(rows->n_free != 0 || rows->n_slots < rows->capacity);
     return rows->n_free != 0 ? rows->free_slots[--rows->n_free] : (uint32_t)rows->n_slots++;
 }
 
-void ef_forest_rows_release(ef_forest_rows *rows, uint32_t slot) {
+void ef_forest_slots_release(ef_forest_slots *rows, uint32_t slot) {
     for (uint32_t i = 0; i < rows->n_inputs; i++) {
         const ef_input_format *const format = &rows->formats[i];
         set_code(format, rows->by_row + slot * rows->row_bytes + format->offset,
@@ -203,7 +195,7 @@ void ef_forest_rows_release(ef_forest_rows *rows, uint32_t slot) {
     rows->free_slots[rows->n_free++] = slot;
 }
 
-size_t ef_forest_rows_bytes(const ef_forest_rows *rows) {
+size_t ef_forest_slots_bytes(const ef_forest_slots *rows) {
     size_t each = 2 * rows->row_bytes + sizeof *rows->values + sizeof *rows->leaving +
                   sizeof *rows->free_slots;
     if (rows->weights != NULL)

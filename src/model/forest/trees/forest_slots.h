@@ -10,8 +10,8 @@
  * the column are whole numbers and near enough to each other, else its key (chances.h). Codes stand
  * twice: row by row, for small nodes, and column by column, for large ones.
  */
-#ifndef EF_FOREST_ROWS_H
-#define EF_FOREST_ROWS_H
+#ifndef EF_FOREST_SLOTS_H
+#define EF_FOREST_SLOTS_H
 
 #include "model/forest/trees/chances.h"
 #include "model/request/change.h"
@@ -25,7 +25,7 @@ typedef struct ef_input_format {
     uint32_t offset; /* in a row; times the capacity: of the column */
 } ef_input_format;
 
-typedef struct ef_forest_rows {
+typedef struct ef_forest_slots {
     uint32_t n_inputs;
     ef_input_format *formats; /* n_inputs */
     bool may_miss;            /* values may be missing */
@@ -41,12 +41,12 @@ typedef struct ef_forest_rows {
     size_t n_free;
     uint32_t *slot_of; /* by position in the set; EF_NO_SLOT: the row takes no part */
     size_t n_positions, positions_capacity;
-} ef_forest_rows;
+} ef_forest_slots;
 
-void ef_forest_rows_free(ef_forest_rows *rows);
+void ef_forest_slots_free(ef_forest_slots *rows);
 
 /* Room for so many more rows, and positions. False if memory is short. */
-bool ef_forest_rows_reserve(ef_forest_rows *rows, size_t n_more);
+bool ef_forest_slots_reserve(ef_forest_slots *rows, size_t n_more);
 
 /* What is known of the values of an input, to choose its format by. */
 typedef struct ef_input_range {
@@ -66,14 +66,14 @@ bool ef_format_holds(const ef_input_format *format, float value);
 
 /* Gives the inputs other formats, that hold all values; there may be rows. False if memory is
  * short, and then nothing has changed. */
-bool ef_forest_rows_set_formats(ef_forest_rows *rows, const ef_input_format *formats);
+bool ef_forest_slots_set_formats(ef_forest_slots *rows, const ef_input_format *formats);
 
 /* A free slot, for which there is room; and its values. */
-uint32_t ef_forest_rows_take(ef_forest_rows *rows);
-void ef_slot_set(ef_forest_rows *rows, uint32_t slot, uint32_t input, float value);
+uint32_t ef_forest_slots_take(ef_forest_slots *rows);
+void ef_slot_set(ef_forest_slots *rows, uint32_t slot, uint32_t input, float value);
 
 /* Overwrites a slot and frees it. */
-void ef_forest_rows_release(ef_forest_rows *rows, uint32_t slot);
+void ef_forest_slots_release(ef_forest_slots *rows, uint32_t slot);
 
 /* The key that a code stands for; and the code of the largest value up to a threshold, at which
  * none goes left if it is below all codes. */
@@ -94,7 +94,7 @@ static inline int32_t ef_cut_code(const ef_input_format *format, int32_t cut) {
 }
 
 /* The code of a slot. */
-static inline int32_t ef_slot_code(const ef_forest_rows *rows, uint32_t slot, uint32_t input) {
+static inline int32_t ef_slot_code(const ef_forest_slots *rows, uint32_t slot, uint32_t input) {
     const ef_input_format *const format = &rows->formats[input];
     const unsigned char *const at = rows->by_row + slot * rows->row_bytes + format->offset;
     if (format->width == 1)
@@ -109,19 +109,19 @@ static inline int32_t ef_slot_code(const ef_forest_rows *rows, uint32_t slot, ui
     return key;
 }
 
-static inline int32_t ef_slot_key(const ef_forest_rows *rows, uint32_t slot, uint32_t input) {
+static inline int32_t ef_slot_key(const ef_forest_slots *rows, uint32_t slot, uint32_t input) {
     const int32_t code = ef_slot_code(rows, slot, input);
     return rows->formats[input].width == 4 ? code : ef_code_key(&rows->formats[input], code);
 }
 
-static inline const unsigned char *ef_input_column(const ef_forest_rows *rows, uint32_t input) {
+static inline const unsigned char *ef_input_column(const ef_forest_slots *rows, uint32_t input) {
     return rows->by_column + rows->formats[input].offset * rows->capacity;
 }
 
-static inline int64_t ef_slot_weight(const ef_forest_rows *rows, uint32_t slot) {
+static inline int64_t ef_slot_weight(const ef_forest_slots *rows, uint32_t slot) {
     return rows->weights != NULL ? rows->weights[slot] : 1;
 }
 
-size_t ef_forest_rows_bytes(const ef_forest_rows *rows);
+size_t ef_forest_slots_bytes(const ef_forest_slots *rows);
 
 #endif
