@@ -1,28 +1,16 @@
 /*
- * Rows from CSV: what the fields mean.
- *
- * Ids, owners and labels may be text. Whether a column holds numbers or text is decided by its
- * first field; in a column of numbers text is an error, in a column of text everything is text
- * ("7" as well). Text is what stands between the delimiters without the spaces around it, or what
- * stands between quotes as it is. A row without an owner leaves the field empty.
- *
- * A value is a number. In a column of categories it may be a text, which becomes the code of that
- * text; if values may be missing, certain fields stand for one that is.
+ * Rows from CSV. What their fields mean is told by csv_fields.c.
  *
  * Rows are added to the set in batches. If a batch is refused, its rows are added one by one to
  * find the one to blame and name its line.
  */
+#include "data/files/csv_fields.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "data/files/csv_columns.h"
-#include "data/files/csv_records.h"
 #include "data/files/loaders.h"
 #include "data/files/number.h"
-#include "data/set/rows.h"
-#include "data/texts/text_id.h"
-#include "data/texts/texts.h"
 #include "data/units/offsets.h"
-#include "data/units/rounding.h"
 #include "data/units/value_columns.h"
 
 #include <inttypes.h>
@@ -32,36 +20,7 @@
 #define BATCH_ROWS ((size_t)1 << 10)
 #define SHARE_ROWS 64
 
-typedef enum kind { UNDECIDED, NUMBERS, TEXT } kind;
-
-typedef struct loader {
-    ef_csv csv;
-    const efface_load_options *options;
-    ef_columns columns;
-    efface_data *data;
-    kind id_kind, owner_kind, label_kind;
-    ef_text_numbers owners, labels; /* that are text */
-    efface_texts *texts;            /* for the caller's collection, after success; or NULL */
-    efface_rounding rounding;       /* for the caller's, after success; unless that is NULL */
-    double *row_values;             /* of the row that is read; NaN for those that are no numbers */
-    bool *categories;               /* which columns of values have them */
-    uint64_t *id_checks;            /* of the rows of `data`, if ids are text; see text_id.h */
-    size_t id_checks_capacity;
-
-    size_t batch_capacity; /* rows; what follows is the batch */
-    size_t n_batch;
-    float *batch_values;
-    uint64_t *batch_ids;
-    uint64_t *batch_checks;
-    uint64_t *batch_owners;
-    int64_t *batch_weights;
-    int64_t *batch_labels;
-    uint64_t *batch_lines;
-
-    uint64_t n_read; /* rows of the file, be they of another share */
-} loader;
-
-static void close_loader(loader *l) {
+static void close_loader(ef_csv_loader *l) {
     ef_csv_close(&l->csv);
     efface_data_free(l->data);
     ef_text_numbers_free(&l->owners);
@@ -81,251 +40,14 @@ static void close_loader(loader *l) {
     ef_free(l->batch_lines);
 }
 
-/* ---------------------------------------------------------------- fields */
-
-static efface_status fail_field(const ef_csv *csv, size_t field, efface_status status,
-                                const char *what, efface_error *error) {
-    return ef_fail_at(error, status, csv->reader->name, csv->line, field + 1, "\"%s\" %s",
-                      ef_field_show(csv->fields[field]).text, what);
-}
-
-static efface_status read_number(const ef_csv *csv, size_t field, double *value,
-                                 efface_error *error) {
-    const ef_csv_field text = csv->fields[field];
-    switch (ef_number_parse(text.text, text.n_bytes, value)) {
-    case EF_NUMBER_OK: return EFFACE_OK;
-    case EF_NUMBER_NAN:
-    case EF_NUMBER_INFINITE:
-        return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "is not a finite number; leave the row out or correct it", error);
-    case EF_NUMBER_TOO_LARGE:
-        return fail_field(csv, field, EFFACE_E_LIMIT,
-                          "is larger than 2^126 (about 8.5e37) in magnitude; scale the column down",
-                          error);
-    case EF_NUMBER_NONE: break;
-    }
-    if (text.n_bytes == 0)
-        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                          "the field is empty; leave the row out or give it a number");
-    const char sign[] = {'"', csv->delimiter, '"', '\0'};
-    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                      "\"%s\" is not a number (fields are separated by %s)",
-                      ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
-}
-
-/* A field that stands for a missing value, where none may be missing. */
-static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error *error) {
-    const ef_csv_field text = csv->fields[field];
-    double ignored;
-    if (ef_field_is_blank(text))
-        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                          "the field is empty; give it a value, or " EF_ALLOW_MISSING);
-    return fail_field(csv, field, EFFACE_E_FORMAT,
-                      ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NAN
-                          ? "is not a finite number; give it a value, or " EF_ALLOW_MISSING
-                          : "is not a number; give it a value, or " EF_ALLOW_MISSING,
-                      error);
-}
-
-static efface_status read_value(const loader *l, size_t field, uint32_t column, float *value,
-                                efface_error *error) {
-    const ef_csv *const csv = &l->csv;
-    const ef_csv_field text = csv->fields[field];
-    double number = 0.0;
-    const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
-    l->row_values[column] = *value = __builtin_nanf("");
-    if (!is_number && ef_field_is_missing(text))
-        return l->options->missing != 0 ? EFFACE_OK : fail_missing(csv, field, error);
-    const double *const offsets = l->data->offsets;
-    const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
-    const bool fits =
-        rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE;
-    if (l->categories[column] && !(is_number && fits)) {
-        *value = efface_text_category(text.text, text.n_bytes);
-        return EFFACE_OK;
-    }
-    if (!is_number)
-        return read_number(csv, field, &number, error);
-    if (!fits)
-        return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
-    *value = rounded;
-    l->row_values[column] = number;
-    return EFFACE_OK;
-}
-
-/* A whole number from least to most, which lie within 2^53; 3.0 and 3e0 are written for 3 too. */
-static efface_status read_whole(const ef_csv *csv, size_t field, int64_t least, int64_t most,
-                                const char *what, int64_t *value, efface_error *error) {
-    double number = 0.0;
-    const efface_status status = read_number(csv, field, &number, error);
-    if (status != EFFACE_OK)
-        return status;
-    if (!(number >= (double)least && number <= (double)most) || number != (double)(int64_t)number)
-        return fail_field(csv, field, EFFACE_E_FORMAT, what, error);
-    *value = (int64_t)number;
-    return EFFACE_OK;
-}
-
-static efface_status read_label_number(const ef_csv *csv, size_t field, int64_t *label,
-                                       efface_error *error) {
-    return read_whole(csv, field, -(int64_t)EF_LARGEST_LABEL, (int64_t)EF_LARGEST_LABEL,
-                      "is not a label: a label is a whole number of at most 2^53", label, error);
-}
-
-static efface_status fail_empty(const ef_csv *csv, size_t field, const char *role,
-                                efface_error *error) {
-    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                      "the %s is empty; fill it in or leave the row out", role);
-}
-
-static efface_status fail_collision(const ef_csv *csv, uint64_t line, const char *role,
-                                    efface_error *error) {
-    return ef_fail_at(error, EFFACE_E_DUPLICATE, csv->reader->name, line, 0,
-                      "the %s of this row has the same 64-bit hash as another one; choose another "
-                      "hash key",
-                      role);
-}
-
-static efface_status read_whole64(const ef_csv *csv, size_t field, const char *mixed,
-                                  uint64_t *value, efface_error *error) {
-    const ef_csv_field text = csv->fields[field];
-    if (!ef_number_is_digits(text.text, text.n_bytes))
-        return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
-    if (ef_number_is_padded(text.text, text.n_bytes))
-        return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "begins with a zero, and without the zero it could belong to somebody "
-                          "else; read such ids and owners as text",
-                          error);
-    if (!ef_number_parse_digits(text.text, text.n_bytes, value))
-        return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "is larger than 2^64 - 1; read such ids as text", error);
-    return EFFACE_OK;
-}
-
-/* Digits, but not 007. */
-static bool looks_like_number(ef_csv_field text) {
-    return ef_number_is_digits(text.text, text.n_bytes) &&
-           !ef_number_is_padded(text.text, text.n_bytes);
-}
-
-/* The first field that is not empty decides. */
-static void decide_kind(kind *of, ef_csv_field text) {
-    if (*of == UNDECIDED && text.n_bytes > 0)
-        *of = looks_like_number(text) ? NUMBERS : TEXT;
-}
-
-static void decide_label_kind(loader *l, ef_csv_field text) {
-    double ignored;
-    if (l->label_kind == UNDECIDED && text.n_bytes > 0)
-        l->label_kind =
-            ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
-}
-
-/* Where the caller wants to know what numbers stand for. */
-static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number,
-                               ef_csv_field text, efface_error *error) {
-    if (l->texts == NULL)
-        return EFFACE_OK;
-    char uuid[EF_UUID_BYTES];
-    if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
-        text = (ef_csv_field){uuid, sizeof uuid};
-    return efface_texts_add(l->texts, of, number, text.text, text.n_bytes, error);
-}
-
-static efface_status read_id(loader *l, size_t field, efface_error *error) {
-    const ef_csv_field text = l->csv.fields[field];
-    if (text.n_bytes == 0)
-        return fail_empty(&l->csv, field, "id", error);
-    decide_kind(&l->id_kind, text);
-    if (l->id_kind == NUMBERS)
-        return read_whole64(
-            &l->csv, field,
-            l->options->ids == EFFACE_IDS_NUMBERS
-                ? "is not a whole number, but ids are read as numbers; correct it, or read ids as "
-                  "text"
-                : "is not a whole number, but the first id is; read all ids as text",
-            &l->batch_ids[l->n_batch], error);
-    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
-    l->batch_ids[l->n_batch] = hash.id;
-    l->batch_checks[l->n_batch] = hash.check;
-    return keep_text(l, EFFACE_TEXT_ID, hash.id, text, error);
-}
-
-static efface_status read_owner(loader *l, size_t field, efface_error *error) {
-    const ef_csv_field text = l->csv.fields[field];
-    uint64_t *const owner = &l->batch_owners[l->n_batch];
-    *owner = EFFACE_NO_OWNER;
-    if (text.n_bytes == 0)
-        return EFFACE_OK;
-    decide_kind(&l->owner_kind, text);
-    if (l->owner_kind == NUMBERS) {
-        const efface_status status =
-            read_whole64(&l->csv, field,
-                         l->options->owners == EFFACE_IDS_NUMBERS
-                             ? "is not a whole number, but owners are read as numbers; correct it, "
-                               "or read owners as text"
-                             : "is not a whole number, but the first owner is; make all owners "
-                               "numbers, or read them as text",
-                         owner, error);
-        return status == EFFACE_OK && *owner == EFFACE_NO_OWNER
-                   ? fail_field(&l->csv, field, EFFACE_E_FORMAT,
-                                "is the number for rows without an owner; leave the field empty, "
-                                "or give the owner another number",
-                                error)
-                   : status;
-    }
-    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
-    size_t number;
-    if (!ef_text_numbers_enter(&l->owners, hash, &number))
-        return ef_fail_memory(error);
-    if (number == EF_TEXT_COLLISION)
-        return fail_collision(&l->csv, l->csv.line, "owner", error);
-    *owner = hash.id;
-    return keep_text(l, EFFACE_TEXT_OWNER, hash.id, text, error);
-}
-
-static efface_status read_label(loader *l, size_t field, efface_error *error) {
-    const ef_csv_field text = l->csv.fields[field];
-    int64_t *const label = &l->batch_labels[l->n_batch];
-    *label = EFFACE_NO_LABEL;
-    if (text.n_bytes == 0)
-        return fail_empty(&l->csv, field, "label", error);
-    double ignored;
-    decide_label_kind(l, text);
-    if (l->label_kind == NUMBERS && l->options->labels == EFFACE_IDS_NUMBERS &&
-        ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NONE)
-        return fail_field(&l->csv, field, EFFACE_E_FORMAT,
-                          "is a text, but labels are read as numbers, as those before them are; "
-                          "correct it",
-                          error);
-    if (l->label_kind == NUMBERS)
-        return read_label_number(&l->csv, field, label, error);
-    const ef_text_hash hash = ef_hash_label(text.text, text.n_bytes);
-    size_t number;
-    if (!ef_text_numbers_enter(&l->labels, hash, &number))
-        return ef_fail_memory(error);
-    if (number == EF_TEXT_COLLISION)
-        return fail_field(&l->csv, field, EFFACE_E_DUPLICATE,
-                          "has the same 64-bit hash as another label; rename it", error);
-    *label = (int64_t)hash.id;
-    return keep_text(l, EFFACE_TEXT_LABEL, hash.id, text, error);
-}
-
-static efface_status read_weight(loader *l, size_t field, efface_error *error) {
-    return read_whole(&l->csv, field, 1, EFFACE_MAX_WEIGHT - 1,
-                      "is not a weight: a weight is a whole number of at least 1, and the sum of "
-                      "all weights is below 2^40",
-                      &l->batch_weights[l->n_batch], error);
-}
-
 /* ---------------------------------------------------------------- rows */
 
 /* From a column or, in a share of the rows, their numbers in the file. */
-static bool has_ids(const loader *l) {
+static bool has_ids(const ef_csv_loader *l) {
     return l->columns.has[EF_ROLE_ID] || l->options->n_shares > 1;
 }
 
-static efface_rows batch_rows(const loader *l, size_t first, size_t n_rows) {
+static efface_rows batch_rows(const ef_csv_loader *l, size_t first, size_t n_rows) {
     return (efface_rows){
         .n_rows = n_rows,
         .values = l->batch_values + first * l->columns.n_values,
@@ -338,7 +60,7 @@ static efface_rows batch_rows(const loader *l, size_t first, size_t n_rows) {
 
 /* Shares take turns, SHARE_ROWS rows at a time: nobody knows how many rows there are before the
  * end. The number of a row of this share in the file, from 1. */
-static size_t number_in_file(const loader *l, size_t position) {
+static size_t number_in_file(const ef_csv_loader *l, size_t position) {
     if (l->options->n_shares <= 1)
         return position + 1;
     const size_t turn = position / SHARE_ROWS * l->options->n_shares + l->options->share;
@@ -346,11 +68,11 @@ static size_t number_in_file(const loader *l, size_t position) {
 }
 
 /* Row i of the batch has an id that is there. */
-static efface_status fail_duplicate(const loader *l, size_t i, efface_error *error) {
+static efface_status fail_duplicate(const ef_csv_loader *l, size_t i, efface_error *error) {
     size_t position = 0;
     (void)efface_data_find(l->data, l->batch_ids[i], &position);
-    if (l->id_kind == TEXT && l->id_checks[position] != l->batch_checks[i])
-        return fail_collision(&l->csv, l->batch_lines[i], "id", error);
+    if (l->id_kind == EF_TEXT && l->id_checks[position] != l->batch_checks[i])
+        return ef_fail_collision(&l->csv, l->batch_lines[i], "id", error);
     return ef_fail_at(error, EFFACE_E_DUPLICATE, l->csv.reader->name, l->batch_lines[i], 0,
                       "this row has the same id as row %zu; ids are unique: remove one of the rows "
                       "or give it another id",
@@ -358,9 +80,9 @@ static efface_status fail_duplicate(const loader *l, size_t i, efface_error *err
 }
 
 /* Adds rows of the batch; the second halves of hashes go along. */
-static efface_status add_rows(loader *l, size_t first, size_t n_rows, efface_error *error) {
+static efface_status add_rows(ef_csv_loader *l, size_t first, size_t n_rows, efface_error *error) {
     const size_t before = efface_data_n_rows(l->data);
-    if (l->columns.has[EF_ROLE_ID] && l->id_kind == TEXT) {
+    if (l->columns.has[EF_ROLE_ID] && l->id_kind == EF_TEXT) {
         if (before + n_rows > l->id_checks_capacity) {
             const size_t capacity = before + before / 2 + n_rows;
             uint64_t *const checks = ef_realloc(l->id_checks, capacity, sizeof *checks);
@@ -377,7 +99,7 @@ static efface_status add_rows(loader *l, size_t first, size_t n_rows, efface_err
 
 /* Room for the rows to come, if the size of the file is known and they are about as long as those
  * before. A guess: without the room the set grows as it must. */
-static void reserve_what_is_left(loader *l) {
+static void reserve_what_is_left(ef_csv_loader *l) {
     const size_t n_rows = efface_data_n_rows(l->data), least = n_rows + l->n_batch;
     uint64_t left;
     if (least <= l->data->capacity || !ef_reader_left(l->csv.reader, &left))
@@ -388,7 +110,7 @@ static void reserve_what_is_left(loader *l) {
         (void)ef_data_reserve(l->data, least + (size_t)(rows_left * 1.01), NULL);
 }
 
-static efface_status flush(loader *l, efface_error *error) {
+static efface_status flush(ef_csv_loader *l, efface_error *error) {
     efface_error detail;
     reserve_what_is_left(l);
     efface_status status = l->n_batch > 0 ? add_rows(l, 0, l->n_batch, &detail) : EFFACE_OK;
@@ -408,25 +130,25 @@ static efface_status flush(loader *l, efface_error *error) {
     return EFFACE_OK;
 }
 
-static bool is_wanted(const loader *l) {
+static bool is_wanted(const ef_csv_loader *l) {
     return l->options->n_shares <= 1 ||
            l->n_read / SHARE_ROWS % l->options->n_shares == l->options->share;
 }
 
 /* A row of another share may be the first that says what a column holds. */
-static void pass_row(loader *l) {
+static void pass_row(ef_csv_loader *l) {
     const ef_csv *const csv = &l->csv;
     for (size_t i = 0; i < csv->n_fields && csv->n_fields == l->columns.n_fields; i++) {
         switch ((ef_role)l->columns.roles[i]) {
-        case EF_ROLE_ID: decide_kind(&l->id_kind, csv->fields[i]); break;
-        case EF_ROLE_OWNER: decide_kind(&l->owner_kind, csv->fields[i]); break;
-        case EF_ROLE_LABEL: decide_label_kind(l, csv->fields[i]); break;
+        case EF_ROLE_ID: ef_decide_kind(&l->id_kind, csv->fields[i]); break;
+        case EF_ROLE_OWNER: ef_decide_kind(&l->owner_kind, csv->fields[i]); break;
+        case EF_ROLE_LABEL: ef_decide_label_kind(l, csv->fields[i]); break;
         default: break;
         }
     }
 }
 
-static efface_status read_row(loader *l, efface_error *error) {
+static efface_status read_row(ef_csv_loader *l, efface_error *error) {
     const ef_csv *const csv = &l->csv;
     if (csv->n_fields != l->columns.n_fields)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
@@ -437,12 +159,12 @@ static efface_status read_row(loader *l, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < csv->n_fields && status == EFFACE_OK; i++) {
         switch ((ef_role)l->columns.roles[i]) {
-        case EF_ROLE_ID: status = read_id(l, i, error); break;
-        case EF_ROLE_OWNER: status = read_owner(l, i, error); break;
-        case EF_ROLE_WEIGHT: status = read_weight(l, i, error); break;
-        case EF_ROLE_LABEL: status = read_label(l, i, error); break;
+        case EF_ROLE_ID: status = ef_read_csv_id(l, i, error); break;
+        case EF_ROLE_OWNER: status = ef_read_csv_owner(l, i, error); break;
+        case EF_ROLE_WEIGHT: status = ef_read_csv_weight(l, i, error); break;
+        case EF_ROLE_LABEL: status = ef_read_csv_label(l, i, error); break;
         default:
-            status = read_value(l, i, column, values + column, error);
+            status = ef_read_csv_value(l, i, column, values + column, error);
             column++;
             break;
         }
@@ -458,7 +180,7 @@ static efface_status read_row(loader *l, efface_error *error) {
     return l->n_batch == l->batch_capacity ? flush(l, error) : EFFACE_OK;
 }
 
-static bool allocate_batch(loader *l) {
+static bool allocate_batch(ef_csv_loader *l) {
     const size_t d = l->columns.n_values;
     const size_t n = BATCH_VALUES / d < BATCH_ROWS ? BATCH_VALUES / d + 1 : BATCH_ROWS;
     l->batch_capacity = n;
@@ -477,7 +199,7 @@ static bool allocate_batch(loader *l) {
 }
 
 /* The names of the value columns, from the header that csv holds. */
-static efface_status name_columns(loader *l, efface_error *error) {
+static efface_status name_columns(ef_csv_loader *l, efface_error *error) {
     uint32_t column = 0;
     for (size_t i = 0; i < l->csv.n_fields; i++) {
         if (l->columns.roles[i] != EF_ROLE_VALUE)
@@ -505,7 +227,7 @@ static efface_status fail_no_rows(const ef_csv *csv, efface_error *error) {
 }
 
 /* Reads the first record and makes ready for the rows; if it is no header it is the first row. */
-static efface_status begin_rows(loader *l, efface_error *error) {
+static efface_status begin_rows(ef_csv_loader *l, efface_error *error) {
     efface_status status = ef_csv_next(&l->csv, error);
     if (status != EFFACE_OK)
         return status;
@@ -529,19 +251,21 @@ static efface_status begin_rows(loader *l, efface_error *error) {
     return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;
 }
 
-static kind decided(efface_ids asked) {
-    return asked == EFFACE_IDS_NUMBERS ? NUMBERS : asked == EFFACE_IDS_TEXT ? TEXT : UNDECIDED;
+static ef_text_or_number decided(efface_ids asked) {
+    return asked == EFFACE_IDS_NUMBERS ? EF_NUMBERS
+           : asked == EFFACE_IDS_TEXT  ? EF_TEXT
+                                       : EF_UNDECIDED;
 }
 
-static efface_ids kind_of(kind found) {
-    return found == NUMBERS ? EFFACE_IDS_NUMBERS
-           : found == TEXT  ? EFFACE_IDS_TEXT
-                            : EFFACE_IDS_DETECT;
+static efface_ids kind_of(ef_text_or_number found) {
+    return found == EF_NUMBERS ? EFFACE_IDS_NUMBERS
+           : found == EF_TEXT  ? EFFACE_IDS_TEXT
+                               : EFFACE_IDS_DETECT;
 }
 
 efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options, efface_data **out,
                           efface_error *error) {
-    loader l = {.options = options};
+    ef_csv_loader l = {.options = options};
     l.id_kind = decided(options->ids);
     l.owner_kind = decided(options->owners);
     l.label_kind = decided(options->labels);
@@ -597,7 +321,7 @@ static efface_status read_labels(ef_csv *csv, int64_t *labels, size_t n_rows, ef
                               "from here on, there are more labels than the set has rows (%zu); "
                               "there must be one label for each row",
                               n_rows);
-        status = read_label_number(csv, 0, &labels[n++], error);
+        status = ef_read_label_number(csv, 0, &labels[n++], error);
         if (status == EFFACE_OK)
             status = ef_csv_next(csv, error);
     }

@@ -69,7 +69,7 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
 efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error *error);
 
 /* What to do about a value that is missing, for messages. */
-#define EF_ALLOW_MISSING "allow missing values with a model that takes them (a forest)"
+#define EF_ALLOW_MISSING "allow missing values with a model that takes them"
 
 /* The error of a value that no set can hold: FORMAT for NaN and infinity, LIMIT for magnitudes
  * above 2^126. */

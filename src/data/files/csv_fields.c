@@ -1,0 +1,254 @@
+/*
+ * What the fields of a CSV file mean.
+ *
+ * Ids, owners and labels may be text. Whether a column holds numbers or text is decided by its
+ * first field; in a column of numbers text is an error, in a column of text everything is text
+ * ("7" as well). Text is what stands between the delimiters without the spaces around it, or what
+ * stands between quotes as it is. A row without an owner leaves the field empty.
+ *
+ * A value is a number. In a column of categories it may be a text, which becomes the code of that
+ * text; if values may be missing, certain fields stand for one that is.
+ */
+#include "data/files/csv_fields.h"
+
+#include "base/errors/status.h"
+#include "data/files/loaders.h"
+#include "data/files/number.h"
+#include "data/units/value_columns.h"
+
+#include <string.h>
+
+static efface_status fail_field(const ef_csv *csv, size_t field, efface_status status,
+                                const char *what, efface_error *error) {
+    return ef_fail_at(error, status, csv->reader->name, csv->line, field + 1, "\"%s\" %s",
+                      ef_field_show(csv->fields[field]).text, what);
+}
+
+static efface_status read_number(const ef_csv *csv, size_t field, double *value,
+                                 efface_error *error) {
+    const ef_csv_field text = csv->fields[field];
+    switch (ef_number_parse(text.text, text.n_bytes, value)) {
+    case EF_NUMBER_OK: return EFFACE_OK;
+    case EF_NUMBER_NAN:
+    case EF_NUMBER_INFINITE:
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "is not a finite number; leave the row out or correct it", error);
+    case EF_NUMBER_TOO_LARGE:
+        return fail_field(csv, field, EFFACE_E_LIMIT,
+                          "is larger than 2^126 (about 8.5e37) in magnitude; scale the column down",
+                          error);
+    case EF_NUMBER_NONE: break;
+    }
+    if (text.n_bytes == 0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "the field is empty; leave the row out or give it a number");
+    const char sign[] = {'"', csv->delimiter, '"', '\0'};
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                      "\"%s\" is not a number (fields are separated by %s)",
+                      ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
+}
+
+/* A field that stands for a missing value, where none may be missing. */
+static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error *error) {
+    const ef_csv_field text = csv->fields[field];
+    double ignored;
+    if (ef_field_is_blank(text))
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "the field is empty; give it a value, or " EF_ALLOW_MISSING);
+    return fail_field(csv, field, EFFACE_E_FORMAT,
+                      ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NAN
+                          ? "is not a finite number; give it a value, or " EF_ALLOW_MISSING
+                          : "is not a number; give it a value, or " EF_ALLOW_MISSING,
+                      error);
+}
+
+efface_status ef_read_csv_value(const ef_csv_loader *l, size_t field, uint32_t column, float *value,
+                                efface_error *error) {
+    const ef_csv *const csv = &l->csv;
+    const ef_csv_field text = csv->fields[field];
+    double number = 0.0;
+    const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
+    l->row_values[column] = *value = __builtin_nanf("");
+    if (!is_number && ef_field_is_missing(text))
+        return l->options->missing != 0 ? EFFACE_OK : fail_missing(csv, field, error);
+    const double *const offsets = l->data->offsets;
+    const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
+    const bool fits =
+        rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE;
+    if (l->categories[column] && !(is_number && fits)) {
+        *value = efface_text_category(text.text, text.n_bytes);
+        return EFFACE_OK;
+    }
+    if (!is_number)
+        return read_number(csv, field, &number, error);
+    if (!fits)
+        return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
+    *value = rounded;
+    l->row_values[column] = number;
+    return EFFACE_OK;
+}
+
+/* A whole number from least to most, which lie within 2^53; 3.0 and 3e0 are written for 3 too. */
+static efface_status read_whole(const ef_csv *csv, size_t field, int64_t least, int64_t most,
+                                const char *what, int64_t *value, efface_error *error) {
+    double number = 0.0;
+    const efface_status status = read_number(csv, field, &number, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!(number >= (double)least && number <= (double)most) || number != (double)(int64_t)number)
+        return fail_field(csv, field, EFFACE_E_FORMAT, what, error);
+    *value = (int64_t)number;
+    return EFFACE_OK;
+}
+
+efface_status ef_read_label_number(const ef_csv *csv, size_t field, int64_t *label,
+                                   efface_error *error) {
+    return read_whole(csv, field, -(int64_t)EF_LARGEST_LABEL, (int64_t)EF_LARGEST_LABEL,
+                      "is not a label: a label is a whole number of at most 2^53", label, error);
+}
+
+static efface_status fail_empty(const ef_csv *csv, size_t field, const char *role,
+                                efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                      "the %s is empty; fill it in or leave the row out", role);
+}
+
+efface_status ef_fail_collision(const ef_csv *csv, uint64_t line, const char *role,
+                                efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_DUPLICATE, csv->reader->name, line, 0,
+                      "the %s of this row has the same 64-bit hash as another one; choose another "
+                      "hash key",
+                      role);
+}
+
+static efface_status read_whole64(const ef_csv *csv, size_t field, const char *mixed,
+                                  uint64_t *value, efface_error *error) {
+    const ef_csv_field text = csv->fields[field];
+    if (!ef_number_is_digits(text.text, text.n_bytes))
+        return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
+    if (ef_number_is_padded(text.text, text.n_bytes))
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "begins with a zero, and without the zero it could belong to somebody "
+                          "else; read such ids and owners as text",
+                          error);
+    if (!ef_number_parse_digits(text.text, text.n_bytes, value))
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "is larger than 2^64 - 1; read such ids as text", error);
+    return EFFACE_OK;
+}
+
+/* Digits, but not 007. */
+static bool looks_like_number(ef_csv_field text) {
+    return ef_number_is_digits(text.text, text.n_bytes) &&
+           !ef_number_is_padded(text.text, text.n_bytes);
+}
+
+void ef_decide_kind(ef_text_or_number *of, ef_csv_field text) {
+    if (*of == EF_UNDECIDED && text.n_bytes > 0)
+        *of = looks_like_number(text) ? EF_NUMBERS : EF_TEXT;
+}
+
+void ef_decide_label_kind(ef_csv_loader *l, ef_csv_field text) {
+    double ignored;
+    if (l->label_kind == EF_UNDECIDED && text.n_bytes > 0)
+        l->label_kind = ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE
+                            ? EF_NUMBERS
+                            : EF_TEXT;
+}
+
+/* Where the caller wants to know what numbers stand for. */
+static efface_status keep_text(const ef_csv_loader *l, efface_text_kind of, uint64_t number,
+                               ef_csv_field text, efface_error *error) {
+    if (l->texts == NULL)
+        return EFFACE_OK;
+    char uuid[EF_UUID_BYTES];
+    if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
+        text = (ef_csv_field){uuid, sizeof uuid};
+    return efface_texts_add(l->texts, of, number, text.text, text.n_bytes, error);
+}
+
+efface_status ef_read_csv_id(ef_csv_loader *l, size_t field, efface_error *error) {
+    const ef_csv_field text = l->csv.fields[field];
+    if (text.n_bytes == 0)
+        return fail_empty(&l->csv, field, "id", error);
+    ef_decide_kind(&l->id_kind, text);
+    if (l->id_kind == EF_NUMBERS)
+        return read_whole64(
+            &l->csv, field,
+            l->options->ids == EFFACE_IDS_NUMBERS
+                ? "is not a whole number, but ids are read as numbers; correct it, or read ids as "
+                  "text"
+                : "is not a whole number, but the first id is; read all ids as text",
+            &l->batch_ids[l->n_batch], error);
+    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
+    l->batch_ids[l->n_batch] = hash.id;
+    l->batch_checks[l->n_batch] = hash.check;
+    return keep_text(l, EFFACE_TEXT_ID, hash.id, text, error);
+}
+
+efface_status ef_read_csv_owner(ef_csv_loader *l, size_t field, efface_error *error) {
+    const ef_csv_field text = l->csv.fields[field];
+    uint64_t *const owner = &l->batch_owners[l->n_batch];
+    *owner = EFFACE_NO_OWNER;
+    if (text.n_bytes == 0)
+        return EFFACE_OK;
+    ef_decide_kind(&l->owner_kind, text);
+    if (l->owner_kind == EF_NUMBERS) {
+        const efface_status status =
+            read_whole64(&l->csv, field,
+                         l->options->owners == EFFACE_IDS_NUMBERS
+                             ? "is not a whole number, but owners are read as numbers; correct it, "
+                               "or read owners as text"
+                             : "is not a whole number, but the first owner is; make all owners "
+                               "numbers, or read them as text",
+                         owner, error);
+        return status == EFFACE_OK && *owner == EFFACE_NO_OWNER
+                   ? fail_field(&l->csv, field, EFFACE_E_FORMAT,
+                                "is the number for rows without an owner; leave the field empty, "
+                                "or give the owner another number",
+                                error)
+                   : status;
+    }
+    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
+    size_t number;
+    if (!ef_text_numbers_enter(&l->owners, hash, &number))
+        return ef_fail_memory(error);
+    if (number == EF_TEXT_COLLISION)
+        return ef_fail_collision(&l->csv, l->csv.line, "owner", error);
+    *owner = hash.id;
+    return keep_text(l, EFFACE_TEXT_OWNER, hash.id, text, error);
+}
+
+efface_status ef_read_csv_label(ef_csv_loader *l, size_t field, efface_error *error) {
+    const ef_csv_field text = l->csv.fields[field];
+    int64_t *const label = &l->batch_labels[l->n_batch];
+    *label = EFFACE_NO_LABEL;
+    if (text.n_bytes == 0)
+        return fail_empty(&l->csv, field, "label", error);
+    double ignored;
+    ef_decide_label_kind(l, text);
+    if (l->label_kind == EF_NUMBERS && l->options->labels == EFFACE_IDS_NUMBERS &&
+        ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NONE)
+        return fail_field(&l->csv, field, EFFACE_E_FORMAT,
+                          "is a text, but labels are read as numbers, as those before them are; "
+                          "correct it",
+                          error);
+    if (l->label_kind == EF_NUMBERS)
+        return ef_read_label_number(&l->csv, field, label, error);
+    const ef_text_hash hash = ef_hash_label(text.text, text.n_bytes);
+    size_t number;
+    if (!ef_text_numbers_enter(&l->labels, hash, &number))
+        return ef_fail_memory(error);
+    if (number == EF_TEXT_COLLISION)
+        return fail_field(&l->csv, field, EFFACE_E_DUPLICATE,
+                          "has the same 64-bit hash as another label; rename it", error);
+    *label = (int64_t)hash.id;
+    return keep_text(l, EFFACE_TEXT_LABEL, hash.id, text, error);
+}
+
+efface_status ef_read_csv_weight(ef_csv_loader *l, size_t field, efface_error *error) {
+    return read_whole(&l->csv, field, 1, EFFACE_MAX_WEIGHT - 1,
+                      "is not a weight: a weight is a whole number of at least 1, and the sum of "
+                      "all weights is below 2^40",
+                      &l->batch_weights[l->n_batch], error);
+}
