@@ -1,4 +1,4 @@
-/* The state of a forest: made from rows, given its rows again, and settled. */
+/* The state of a forest: made from rows, and given its rows again. */
 #include "model/forest/forest.h"
 
 #include "base/errors/status.h"
@@ -142,111 +142,6 @@ uint32_t ef_forest_tally_rows(const ef_forest *f) {
     return n > UINT32_MAX ? UINT32_MAX : n > MIN_TALLY_ROWS ? (uint32_t)n : MIN_TALLY_ROWS;
 }
 
-/* ---------------------------------------------------------------- classes */
-
-void ef_classes_free(ef_forest_classes *c) {
-    ef_free(c->labels);
-    ef_free(c->n_rows);
-    ef_free(c->ranks);
-    ef_free(c->ids);
-    *c = (ef_forest_classes){0};
-}
-
-/* All that have rows, in the order of labels, come first in `ids`. */
-static uint32_t place_of(const ef_forest_classes *c, int64_t label) {
-    uint32_t low = 0, high = c->n;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (c->labels[c->ids[middle]] < label)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-uint32_t ef_classes_find(const ef_forest_classes *c, int64_t label) {
-    const uint32_t place = place_of(c, label);
-    return place < c->n && c->labels[c->ids[place]] == label ? c->ids[place] : EF_NO_SLOT;
-}
-
-static bool make_classes(ef_forest_classes *c, uint32_t n) {
-    *c = (ef_forest_classes){
-        .n_ids = n,
-        .labels = ef_alloc_zero(n, sizeof *c->labels),
-        .n_rows = ef_alloc_zero(n, sizeof *c->n_rows),
-        .ranks = ef_alloc_zero(n, sizeof *c->ranks),
-        .ids = ef_alloc_zero(n, sizeof *c->ids),
-    };
-    for (uint32_t i = 0; c->ranks != NULL && c->ids != NULL && i < n; i++)
-        c->ranks[i] = c->ids[i] = i;
-    if (c->labels != NULL && c->n_rows != NULL && c->ranks != NULL && c->ids != NULL)
-        return true;
-    ef_classes_free(c);
-    return false;
-}
-
-/* The same classes, with room for more numbers. */
-static bool copy_classes(const ef_forest_classes *from, uint32_t n_ids, ef_forest_classes *to) {
-    if (!make_classes(to, n_ids))
-        return false;
-    to->n = from->n;
-    if (from->n_ids != 0) {
-        memcpy(to->labels, from->labels, from->n_ids * sizeof *to->labels);
-        memcpy(to->n_rows, from->n_rows, from->n_ids * sizeof *to->n_rows);
-        memcpy(to->ranks, from->ranks, from->n_ids * sizeof *to->ranks);
-        memcpy(to->ids, from->ids, from->n_ids * sizeof *to->ids);
-    }
-    return true;
-}
-
-bool ef_classes_copy(const ef_forest_classes *from, ef_forest_classes *to) {
-    return copy_classes(from, from->n_ids, to);
-}
-
-/* Puts the number that has a rank before the class in another place. */
-static void move_rank(ef_forest_classes *c, uint32_t from, uint32_t to) {
-    const uint32_t id = c->ids[from];
-    if (from > to)
-        memmove(c->ids + to + 1, c->ids + to, (from - to) * sizeof *c->ids);
-    else
-        memmove(c->ids + from, c->ids + from + 1, (to - from) * sizeof *c->ids);
-    c->ids[to] = id;
-    for (uint32_t i = from < to ? from : to; i <= (from < to ? to : from); i++)
-        c->ranks[c->ids[i]] = i;
-}
-
-bool ef_classes_add(ef_forest_classes *c, int64_t label, uint32_t *id, bool *grown) {
-    if (c->n == c->n_ids) {
-        ef_forest_classes larger;
-        if (c->n_ids >= UINT32_MAX / 4 || !copy_classes(c, c->n_ids + c->n_ids / 2 + 2, &larger))
-            return false;
-        ef_classes_free(c);
-        *c = larger;
-        *grown = true;
-    }
-    const uint32_t place = place_of(c, label);
-    *id = c->ids[c->n];
-    c->labels[*id] = label;
-    c->n_rows[*id] = 0;
-    move_rank(c, c->n, place);
-    c->n++;
-    return true;
-}
-
-void ef_classes_rank(ef_forest_classes *c) {
-    for (uint32_t rank = 0; rank < c->n;) {
-        const uint32_t id = c->ids[rank];
-        if (c->n_rows[id] != 0) {
-            rank++;
-            continue;
-        }
-        c->labels[id] = 0; /* nothing of a class that is gone stays behind */
-        move_rank(c, rank, c->n - 1);
-        c->n--;
-    }
-}
-
 /* ---------------------------------------------------------------- rows */
 
 efface_status ef_forest_find_exponent(const ef_forest *f, const efface_data *data,
@@ -321,7 +216,7 @@ static efface_status find_classes(ef_forest *f, const efface_data *data, efface_
         status =
             ef_fail(error, EFFACE_E_LIMIT,
                     "there are %zu classes, and a forest can have at most 2^24 - 1", n_classes);
-    else if (!make_classes(&f->classes, (uint32_t)n_classes))
+    else if (!ef_classes_make(&f->classes, (uint32_t)n_classes))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
         f->classes.n = (uint32_t)n_classes;
@@ -503,7 +398,7 @@ static uint64_t *find_members(const ef_forest *f, size_t n_words) {
     return members;
 }
 
-static efface_status run(job *j, ef_pool *pool, efface_error *error) {
+static efface_status run_job(job *j, ef_pool *pool, efface_error *error) {
     const efface_params *const common = &j->forest->params->common;
     ef_progress progress = {.told = common->progress, .context = common->interrupt_context};
     const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
@@ -549,7 +444,7 @@ static efface_status make_all(ef_forest *f, bool only_chain, efface_error *error
         j.members = members;
         ok = members != NULL;
     }
-    const efface_status status = ok ? run(&j, pool, error) : ef_fail_memory(error);
+    const efface_status status = ok ? run_job(&j, pool, error) : ef_fail_memory(error);
     for (unsigned w = 0; w < n; w++) {
         if (j.growers != NULL)
             ef_grower_clear(&j.growers[w]);
@@ -627,64 +522,4 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
     f->attached = status == EFFACE_OK;
     f->at_hand = false;
     return status;
-}
-
-/* ---------------------------------------------------------------- settling */
-
-/* Grows what a node stands for, and puts it there. */
-static bool settle_node(const ef_forest *f, ef_grower *g, uint32_t number, uint32_t node,
-                        ef_waiting *waiting) {
-    ef_dtree *const tree = &f->trees[number];
-    ef_forest_plan plan = {0};
-    size_t n = 0;
-    uint32_t *const slots = ef_alloc((size_t)tree->nodes[node].n_rows + 1, sizeof *slots);
-    bool ok = slots != NULL && ef_dtree_collect(tree, node, &f->rows, waiting, slots, &n) &&
-              ef_grower_take(g, number, slots, n);
-    g->plan = &plan;
-    if (ok) {
-        const ef_dnode *const later = &tree->nodes[node];
-        const ef_place place = {.node = node, .depth = later->later.depth, .key = later->later.key};
-        ok = ef_grow_anew(g, tree, number, place);
-    }
-    if (ok)
-        ef_forest_plan_commit(&plan, f->trees);
-    else
-        ef_forest_plan_drop(&plan, f->trees);
-    ef_free(slots);
-    return ok;
-}
-
-static bool settle_tree(const ef_forest *f, ef_grower *g, uint32_t number, ef_waiting *waiting) {
-    ef_dtree *const tree = &f->trees[number];
-    bool ok = true;
-    for (size_t i = 0; ok && i < tree->n_noted; i++)
-        if (tree->nodes[tree->unsettled[i]].unsettled)
-            ok = settle_node(f, g, number, tree->unsettled[i], waiting);
-    if (ok)
-        tree->n_noted = 0;
-    return ok;
-}
-
-/* What is grown was there all along as far as anybody can tell: so a model that is only read may be
- * settled. */
-bool ef_forest_settle_all(const ef_forest *f) {
-    if (f->params == NULL || f->params->lazy == 0)
-        return true;
-    ef_lock_take(f->lock);
-    ef_grower grower;
-    ef_waiting waiting = {0};
-    bool ok = true, begun = false;
-    for (uint32_t t = 0; ok && t < f->n_trees; t++) {
-        if (f->trees[t].n_unsettled == 0)
-            continue;
-        if (!begun)
-            ok = ef_grower_init(&grower, &f->rules, &f->rows, ef_forest_tally_rows(f));
-        begun = true;
-        ok = ok && settle_tree(f, &grower, t, &waiting);
-    }
-    if (begun)
-        ef_grower_clear(&grower);
-    ef_free(waiting.at);
-    ef_lock_leave(f->lock);
-    return ok;
 }

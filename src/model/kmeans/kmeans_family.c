@@ -4,6 +4,7 @@
 #include "model/families.h"
 #include "model/kmeans/definition/tree.h"
 #include "model/kmeans/following/revision.h"
+#include "model/kmeans/kmeans_inside.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
 
 #include <inttypes.h>

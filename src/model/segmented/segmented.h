@@ -15,7 +15,7 @@
 #define EF_SEGMENTED_H
 
 #include "model/exact/moments.h"
-#include "model/kmeans/kmeans.h"
+#include "model/kmeans/kmeans_inside.h"
 #include "model/sums/coordinates/coordinates.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,6 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "model/kmeans/definition/tree.h"
 #include "model/segmented/segmented.h"
 
 #include <inttypes.h>
@@ -78,7 +77,7 @@ static bool belong_together(const ef_segmented *s) {
         const ef_moments *const segment = &s->segments[c];
         ok = segment->n_rows <= kmeans->n_rows - n_rows &&
              segment->weight <= kmeans->total_weight - weight &&
-             (kmeans->tree != NULL || segment->weight == ef_kmeans_mass(kmeans, c));
+             ef_kmeans_may_weigh(kmeans, c, segment->weight);
         n_rows += segment->n_rows;
         weight += segment->weight;
     }

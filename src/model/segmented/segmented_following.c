@@ -8,7 +8,6 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "model/kmeans/following/revision.h"
 #include "model/segmented/regressions.h"
 #include "model/segmented/segmented.h"
 
@@ -70,12 +69,12 @@ typedef struct outlook {
 } outlook;
 
 static outlook look(const ef_segmented *s, const ef_news *news, const promise *p) {
-    const ef_revision *const revision = p->kmeans;
-    outlook o = {.news = news, .regrids = revision->fresh != NULL};
+    const ef_map *const map = ef_kmeans_next_map(p->kmeans);
+    outlook o = {.news = news, .regrids = map != NULL};
     o.was.map = &s->kmeans->domain.map;
-    o.is.map = o.regrids ? &revision->fresh->domain.map : o.was.map;
+    o.is.map = o.regrids ? map : o.was.map;
     o.was.centers = ef_kmeans_dividers(s->kmeans, &o.was.n);
-    o.is.centers = ef_revision_dividers(revision, &o.is.n);
+    o.is.centers = ef_kmeans_next_dividers(p->kmeans, &o.is.n);
     const size_t n_values = (size_t)o.is.n * s->coordinates.n_columns;
     o.divided = o.regrids || o.was.n != o.is.n ||
                 (n_values != 0 &&
@@ -146,7 +145,7 @@ static efface_status find_after(const ef_segmented *s, outlook *o, const promise
                                 uint32_t *after, efface_error *error) {
     const efface_data *const rows = o->news->rows;
     size_t n_known = 0;
-    if (ef_revision_labels(p->kmeans, after))
+    if (ef_kmeans_next_labels(p->kmeans, after))
         while (n_known < rows->n_rows && after[n_known] < o->is.n)
             n_known++;
     if (n_known == rows->n_rows)

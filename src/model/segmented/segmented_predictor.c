@@ -11,7 +11,6 @@
 #include "base/memory/arrays.h"
 #include "base/memory/memory.h"
 #include "base/numbers/matrix.h"
-#include "model/kmeans/prediction/kmeans_predictor.h"
 #include "model/segmented/regressions.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/kmeans/following/revision.h"
+#include "model/kmeans/kmeans_inside.h"
 
 #include <string.h>
 
@@ -90,4 +91,23 @@ void ef_kmeans_commit(void *state, void *next) {
 void ef_kmeans_drop(void *next) {
     ef_revision_free(next);
     ef_free(next);
+}
+
+/* ---------------------------------------------------------------- for families built of k-means */
+
+const ef_map *ef_kmeans_next_map(const void *next) {
+    const ef_revision *const revision = next;
+    return revision->fresh != NULL ? &revision->fresh->domain.map : NULL;
+}
+
+const int32_t *ef_kmeans_next_dividers(const void *next, uint32_t *n_clusters) {
+    return ef_revision_dividers(next, n_clusters);
+}
+
+bool ef_kmeans_next_labels(const void *next, uint32_t *labels) {
+    return ef_revision_labels(next, labels);
+}
+
+bool ef_kmeans_may_weigh(const ef_kmeans *model, uint32_t divider, int64_t weight) {
+    return model->tree != NULL || weight == ef_kmeans_mass(model, divider);
 }

@@ -124,10 +124,4 @@ efface_status ef_revision_make_cold(ef_revision *revision, const ef_kmeans *mode
 efface_status ef_kmeans_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
                              ef_effort *report, efface_error *error);
 
-/* A model follows a change (family.h): `next` is an ef_revision. */
-efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,
-                               efface_report *report, efface_error *error);
-void ef_kmeans_commit(void *state, void *next);
-void ef_kmeans_drop(void *next);
-
 #endif
