@@ -4,7 +4,7 @@
 
 #include "csv_scene.h"
 
-#include "data/files/number.h"
+#include "data/texts/number.h"
 
 #include <locale.h>
 #include <stdint.h>

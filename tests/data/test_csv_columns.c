@@ -4,7 +4,7 @@
 
 #include "csv_scene.h"
 
-#include "data/files/field.h"
+#include "data/texts/field.h"
 
 static void test_header(void **state) {
     (void)state;

@@ -9,7 +9,7 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "data/files/number.h"
+#include "data/texts/number.h"
 
 #include <stdio.h>
 #include <string.h>

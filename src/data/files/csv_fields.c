@@ -13,7 +13,7 @@
 
 #include "base/errors/status.h"
 #include "data/files/loaders.h"
-#include "data/files/number.h"
+#include "data/texts/number.h"
 #include "data/units/value_columns.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
 #ifndef EF_CSV_RECORDS_H
 #define EF_CSV_RECORDS_H
 
-#include "data/files/field.h"
 #include "data/files/reader.h"
+#include "data/texts/field.h"
 #include "efface/efface.h"
 
 typedef struct ef_csv {

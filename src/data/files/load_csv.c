@@ -9,7 +9,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/files/loaders.h"
-#include "data/files/number.h"
+#include "data/texts/number.h"
 #include "data/units/offsets.h"
 #include "data/units/value_columns.h"
 

@@ -14,8 +14,8 @@
  * itself would not have written is refused.
  */
 #include "base/errors/status.h"
-#include "data/files/field.h"
 #include "data/files/loaders.h"
+#include "data/texts/field.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 #include "data/units/value_columns.h"
 
 #include "base/errors/status.h"
-#include "data/files/field.h"
-#include "data/files/number.h"
 #include "data/set/rows.h"
+#include "data/texts/field.h"
+#include "data/texts/number.h"
 
 #include <inttypes.h>
 #include <string.h>

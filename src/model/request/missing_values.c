@@ -2,7 +2,7 @@
 #include "model/request/missing_values.h"
 
 #include "base/errors/status.h"
-#include "data/files/field.h"
+#include "data/texts/field.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,8 @@
  *
  * Growing may go along a part of a tree that is there: as long as a node comes out as it is, only
  * its children that rows come to or leave from are looked at; from the first that does not, a new
- * subtree is grown. Nothing of the tree changes: what is to be done is noted in a plan (plan.h).
+ * subtree is grown. Nothing of the tree changes: what is to be done is noted in a plan
+ * (forest_plan.h).
  */
 #ifndef EF_GROWING_H
 #define EF_GROWING_H

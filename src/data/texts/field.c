@@ -1,8 +1,8 @@
 /* How messages show fields: as UTF-8 without anything that controls a terminal. And fields that
  * have no value. */
-#include "data/files/field.h"
+#include "data/texts/field.h"
 
-#include "data/files/number.h"
+#include "data/texts/number.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
  *   3. strtod for what is left, given digits and exponent without a decimal point: the point is
  *      the only thing in a number that the locale changes.
  */
-#include "data/files/number.h"
+#include "data/texts/number.h"
 
 #include "base/numbers/wide.h"
 
