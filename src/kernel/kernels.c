@@ -55,7 +55,7 @@ const char *const *ef_kernels_names(void) {
     return names;
 }
 
-static const ef_kernels *choose(void) {
+static const ef_kernels *choose_table(void) {
     const char *const forced = getenv("EFFACE_KERNELS");
     if (forced != NULL && forced[0] != '\0')
         return ef_kernels_find(forced);
@@ -70,7 +70,7 @@ const ef_kernels *ef_kernels_get(void) {
     static _Atomic(const ef_kernels *) chosen;
     static atomic_bool decided;
     if (!atomic_load(&decided)) {
-        atomic_store(&chosen, choose());
+        atomic_store(&chosen, choose_table());
         atomic_store(&decided, true);
     }
     return atomic_load(&chosen);

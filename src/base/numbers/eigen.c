@@ -165,7 +165,7 @@ static void rotate_rows(eigen *this) {
     this->n_rotations = 0;
 }
 
-static void collect(eigen *this, size_t row, double c, double s) {
+static void collect_eigenvectors(eigen *this, size_t row, double c, double s) {
     if (this->n_rotations == BATCH)
         rotate_rows(this);
     this->rotations[this->n_rotations++] = (rotation){c, s, row};
@@ -209,7 +209,7 @@ static void step(eigen *this, size_t first, size_t last) {
         change = s * both;
         d[i + 1] = rest + change;
         along = c * both - next;
-        collect(this, i, c, s);
+        collect_eigenvectors(this, i, c, s);
     }
     d[first] -= change;
     e[first] = along;

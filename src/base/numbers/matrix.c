@@ -125,7 +125,7 @@ static inline void store_rest(double *at, rest stored) {
     ef_pair_store(at + 2, stored.right);
 }
 
-static inline rest take(rest from, double part, rest column) {
+static inline rest take_matrix(rest from, double part, rest column) {
     const ef_pair both = ef_pair_of(part);
     return (rest){from.left - both * column.left, from.right - both * column.right};
 }
@@ -141,10 +141,10 @@ static void take_tile(double *rows, size_t n_columns, size_t begin, size_t colum
     rest rest2 = load_rest(row2 + column), rest3 = load_rest(row3 + column);
     for (size_t k = 0; k < n_parts; k++) {
         const rest other = load_rest(tile + k * TILE);
-        rest0 = take(rest0, row0[begin + k], other);
-        rest1 = take(rest1, row1[begin + k], other);
-        rest2 = take(rest2, row2[begin + k], other);
-        rest3 = take(rest3, row3[begin + k], other);
+        rest0 = take_matrix(rest0, row0[begin + k], other);
+        rest1 = take_matrix(rest1, row1[begin + k], other);
+        rest2 = take_matrix(rest2, row2[begin + k], other);
+        rest3 = take_matrix(rest3, row3[begin + k], other);
     }
     store_rest(row0 + column, rest0);
     store_rest(row1 + column, rest1);
@@ -157,7 +157,7 @@ static void take_tile_row(double *row, size_t begin, size_t column, const double
                           size_t n_parts) {
     rest left = load_rest(row + column);
     for (size_t k = 0; k < n_parts; k++)
-        left = take(left, row[begin + k], load_rest(tile + k * TILE));
+        left = take_matrix(left, row[begin + k], load_rest(tile + k * TILE));
     store_rest(row + column, left);
 }
 

@@ -71,7 +71,7 @@ efface_status ef_team_agree(ef_team *team, efface_status status, efface_error *e
 }
 
 /* Whether an operation may begin. */
-static efface_status begin(ef_team *team, efface_error *error) {
+static efface_status begin_operation(ef_team *team, efface_error *error) {
     if (team->has_failed)
         return ef_fail(error, EFFACE_E_GROUP, "a rank of the group has failed");
     return ef_team_agree(team, EFFACE_OK, error);
@@ -105,7 +105,7 @@ static int broadcast(const efface_group *g, void *items, size_t n, size_t detail
 static efface_status in_pieces(ef_team *team, operation *call, void *items, size_t n,
                                size_t item_bytes, size_t detail, efface_error *error) {
     const size_t most = item_bytes < ef_team_most_bytes ? ef_team_most_bytes / item_bytes : 1;
-    efface_status status = begin(team, error);
+    efface_status status = begin_operation(team, error);
     for (size_t at = 0, some; status == EFFACE_OK && at < n; at += some) {
         some = n - at < most ? n - at : most;
         if (call(&team->group, (unsigned char *)items + at * item_bytes, some, detail) != 0)
@@ -231,7 +231,7 @@ efface_status ef_team_gather(ef_team *team, const void *bytes, size_t n_bytes, u
         if (p.sizes == NULL || (gets && (p.room == NULL || all->bytes == NULL)))
             status = ef_fail_memory(error);
     }
-    status = status == EFFACE_OK ? begin(team, error) : status;
+    status = status == EFFACE_OK ? begin_operation(team, error) : status;
     for (; status == EFFACE_OK && p.done < largest; p.done += p.most)
         status = gather_piece(team, &p, bytes, root, all, error);
     ef_free(p.sizes);

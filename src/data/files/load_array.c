@@ -105,7 +105,8 @@ static double double_of(uint64_t bits) {
     for (size_t i = 0; i < n; i++, from += (n_bytes))                                              \
     to[i] = (float)(expression)
 
-static void convert(const ef_file_array *array, const unsigned char *from, size_t n, float *to) {
+static void convert_array(const ef_file_array *array, const unsigned char *from, size_t n,
+                          float *to) {
     const bool swap = array->big_endian != HOST_BIG_ENDIAN;
     switch (array->element) {
     case EF_ELEMENT_BOOL: EACH(1, *from != 0); break;
@@ -137,7 +138,7 @@ static double convert_one(const ef_file_array *array, const unsigned char *from)
     if (array->element == EF_ELEMENT_I4)
         return (double)(int32_t)bits32(from, swap);
     float value = 0.0F; /* holds the shorter ones exactly */
-    convert(array, from, 1, &value);
+    convert_array(array, from, 1, &value);
     return (double)value;
 }
 
@@ -242,7 +243,7 @@ static efface_status read_values(ef_reader *reader, const ef_file_array *array, 
         if (status != EFFACE_OK)
             return status;
         const unsigned char *const from = ef_reader_at(reader);
-        convert(array, from, part, values + done);
+        convert_array(array, from, part, values + done);
         if (to->wide != NULL)
             convert_wide(array, from, part, element + done, to->offsets, to->wide + done,
                          values + done);

@@ -110,7 +110,7 @@ static void reserve_what_is_left(ef_csv_loader *l) {
         (void)ef_data_reserve(l->data, least + (size_t)(rows_left * 1.01), NULL);
 }
 
-static efface_status flush(ef_csv_loader *l, efface_error *error) {
+static efface_status flush_batch(ef_csv_loader *l, efface_error *error) {
     efface_error detail;
     reserve_what_is_left(l);
     efface_status status = l->n_batch > 0 ? add_rows(l, 0, l->n_batch, &detail) : EFFACE_OK;
@@ -177,7 +177,7 @@ static efface_status read_row(ef_csv_loader *l, efface_error *error) {
     if (!l->columns.has[EF_ROLE_ID])
         l->batch_ids[l->n_batch] = l->n_read;
     l->batch_lines[l->n_batch++] = csv->line;
-    return l->n_batch == l->batch_capacity ? flush(l, error) : EFFACE_OK;
+    return l->n_batch == l->batch_capacity ? flush_batch(l, error) : EFFACE_OK;
 }
 
 static bool allocate_batch(ef_csv_loader *l) {
@@ -284,7 +284,7 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
             status = ef_csv_next(&l.csv, error);
     }
     if (status == EFFACE_OK)
-        status = flush(&l, error);
+        status = flush_batch(&l, error);
     if (status == EFFACE_OK && l.n_read == 0)
         status = fail_no_rows(&l.csv, error);
     if (status == EFFACE_OK && l.texts != NULL)

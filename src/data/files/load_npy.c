@@ -43,7 +43,7 @@ static void skip_spaces(parser *p) {
 }
 
 /* Takes one character, spaces before it aside, if it is the next. */
-static bool take(parser *p, char c) {
+static bool take_npy(parser *p, char c) {
     skip_spaces(p);
     if (p->at == p->end || *p->at != c)
         return false;
@@ -92,22 +92,22 @@ static bool take_number(parser *p, uint64_t *number) {
 
 /* (), (3,), (3, 4) and so on. */
 static bool take_tuple(parser *p, header *h) {
-    if (!take(p, '('))
+    if (!take_npy(p, '('))
         return false;
     bool comma = true;
-    while (!take(p, ')')) {
+    while (!take_npy(p, ')')) {
         if (!comma || h->n_dimensions == MAX_DIMENSIONS ||
             !take_number(p, &h->dimensions[h->n_dimensions]))
             return false;
         h->n_dimensions++;
-        comma = take(p, ',');
+        comma = take_npy(p, ',');
     }
     return h->n_dimensions != 1 || comma; /* (3) is a number, not a tuple */
 }
 
 static bool take_entry(parser *p, header *h) {
     char key[16];
-    if (!take_string(p, key, sizeof key) || !take(p, ':'))
+    if (!take_string(p, key, sizeof key) || !take_npy(p, ':'))
         return false;
     if (strcmp(key, "descr") == 0 && !h->has_descr) {
         h->has_descr = true;
@@ -128,13 +128,13 @@ static bool take_entry(parser *p, header *h) {
 static bool parse(const char *text, size_t n_bytes, header *h) {
     parser p = {text, text + n_bytes};
     *h = (header){.n_dimensions = 0};
-    if (!take(&p, '{'))
+    if (!take_npy(&p, '{'))
         return false;
     bool comma = true;
-    while (!take(&p, '}')) {
+    while (!take_npy(&p, '}')) {
         if (!comma || !take_entry(&p, h))
             return false;
-        comma = take(&p, ',');
+        comma = take_npy(&p, ',');
     }
     skip_spaces(&p);
     return p.at == p.end && h->has_descr && h->has_order && h->has_shape;

@@ -197,7 +197,7 @@ static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
 }
 
 /* Everything but the source is in place: allocates the buffer and looks at the first bytes. */
-static efface_status begin(ef_reader *reader, efface_error *error) {
+static efface_status begin_reader(ef_reader *reader, efface_error *error) {
     /* A short file needs a small buffer: all of it will be overwritten in the end. */
     const bool is_short = reader->size_known && reader->n_source_bytes < BUFFER_BYTES - SPARE_BYTES;
     reader->capacity = is_short ? (size_t)reader->n_source_bytes + SPARE_BYTES : BUFFER_BYTES;
@@ -236,7 +236,7 @@ efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *
         return ef_fail_at(error, EFFACE_E_IO, reader->name, 0, 0, "cannot open the file: %s",
                           strerror(errno));
     find_size(reader);
-    return begin(reader, error);
+    return begin_reader(reader, error);
 }
 
 efface_status ef_reader_open_memory(ef_reader *reader, const char *name, const void *memory,
@@ -249,7 +249,7 @@ efface_status ef_reader_open_memory(ef_reader *reader, const char *name, const v
                           .chunk_bytes = chunk_bytes < BUFFER_BYTES ? chunk_bytes : BUFFER_BYTES,
                           .size_known = true,
                           .n_source_bytes = n_bytes};
-    return begin(reader, error);
+    return begin_reader(reader, error);
 }
 
 void ef_reader_close(ef_reader *reader) {

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static efface_status check(const efface_data *data, const uint32_t *source, efface_error *error) {
+static efface_status check_order(const efface_data *data, const uint32_t *source,
+                                 efface_error *error) {
     const uint32_t d = data->n_columns;
     bool *const seen = ef_alloc_zero(d, sizeof *seen);
     efface_status status = seen != NULL ? EFFACE_OK : ef_fail_memory(error);
@@ -39,7 +40,7 @@ efface_status efface_data_order_columns(efface_data *data, const uint32_t *sourc
     const uint32_t d = data->n_columns;
     efface_status status = ef_data_check_whole(data, error);
     if (status == EFFACE_OK)
-        status = check(data, source, error);
+        status = check_order(data, source, error);
     if (status != EFFACE_OK)
         return status;
     const size_t side_by_side = EF_PANEL * sizeof *data->values;

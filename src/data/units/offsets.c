@@ -14,8 +14,8 @@
 
 #include <inttypes.h>
 
-static efface_status check(uint32_t n_columns, const double *offsets, bool *any,
-                           efface_error *error) {
+static efface_status check_offsets(uint32_t n_columns, const double *offsets, bool *any,
+                                   efface_error *error) {
     *any = false;
     for (uint32_t j = 0; offsets != NULL && j < n_columns; j++) {
         if (!(offsets[j] >= -EFFACE_MAX_MAGNITUDE && offsets[j] <= EFFACE_MAX_MAGNITUDE))
@@ -39,7 +39,7 @@ efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
     bool any = false;
     efface_status status = ef_data_check_whole(data, error);
     if (status == EFFACE_OK)
-        status = check(data->n_columns, offsets, &any, error);
+        status = check_offsets(data->n_columns, offsets, &any, error);
     if (status != EFFACE_OK)
         return status;
     double *copy = NULL;

@@ -52,7 +52,7 @@ void ef_rounding_move(efface_rounding *to, efface_rounding *from) {
     *from = (efface_rounding){.n_columns = 0};
 }
 
-static efface_status begin(efface_rounding *r, uint32_t n_columns, efface_error *error) {
+static efface_status begin_rounding(efface_rounding *r, uint32_t n_columns, efface_error *error) {
     if (r->n_columns == n_columns)
         return EFFACE_OK;
     if (r->n_columns != 0)
@@ -78,7 +78,7 @@ static efface_status begin(efface_rounding *r, uint32_t n_columns, efface_error 
 
 /* After the first rows there is hardly ever anything to write. Missing values (NaN) are passed
  * over: comparisons with them are false. */
-static void look(efface_rounding *r, const double *values) {
+static void look_rounding(efface_rounding *r, const double *values) {
     for (uint32_t j = 0; j < r->n_columns; j++) {
         const double x = values[j], y = x - r->shift[j];
         const double error = y - (double)ef_round_value(x, r->shift[j]);
@@ -99,7 +99,7 @@ efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows, uint
                                   efface_error *error) {
     if (rounding == NULL || (values == NULL && n_rows != 0) || n_columns == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "rounding and values must not be NULL");
-    const efface_status status = begin(rounding, n_columns, error);
+    const efface_status status = begin_rounding(rounding, n_columns, error);
     if (status != EFFACE_OK || n_rows == 0)
         return status;
     for (uint32_t j = 0; j < n_columns; j++) {
@@ -111,7 +111,7 @@ efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows, uint
     }
     rounding->any = true;
     for (size_t i = 0; i < n_rows; i++)
-        look(rounding, values + i * (stride != 0 ? stride : n_columns));
+        look_rounding(rounding, values + i * (stride != 0 ? stride : n_columns));
     return EFFACE_OK;
 }
 

@@ -37,8 +37,8 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
     return n_rows; /* there is no filter: integers decide every row */
 }
 
-static unsigned survey(const ef_centers *centers, const ef_map *map, const float *values,
-                       unsigned n_rows, float *panel, ef_survey *found) {
+static unsigned survey_ref(const ef_centers *centers, const ef_map *map, const float *values,
+                           unsigned n_rows, float *panel, ef_survey *found) {
     snap(map, values, n_rows, panel);
     for (unsigned i = 0; i < n_rows; i++)
         ef_centers_survey(centers, panel, i, found);
@@ -92,8 +92,8 @@ static void meet_point(const ef_map *map, const float *values, const ef_point *p
     }
 }
 
-static uint32_t reach(const ef_centers *centers, const float *values,
-                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
+static uint32_t reach_ref(const ef_centers *centers, const float *values,
+                          const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
     (void)centers;
     (void)values;
     (void)squares;
@@ -114,8 +114,8 @@ static int64_t take_point(const int64_t away[EF_PANEL], uint32_t label, int64_t 
     return most;
 }
 
-static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
-                   const float *gaps, float least, float most, uint32_t *found) {
+static size_t sift_ref(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
+                       const float *gaps, float least, float most, uint32_t *found) {
     size_t n_found = 0;
     for (size_t i = 0; i < n_rows; i++) {
         const int8_t *const row = bytes + i / EF_PANEL * EF_PANEL * n_columns + i % EF_PANEL;
@@ -238,13 +238,13 @@ const ef_kernels ef_kernels_ref = {
     .tile = 8,
     .snap = snap,
     .nearest = nearest,
-    .survey = survey,
+    .survey = survey_ref,
     .gaps = gaps,
     .try_points = try_points,
     .meet_point = meet_point,
-    .reach = reach,
+    .reach = reach_ref,
     .take_point = take_point,
-    .sift = sift,
+    .sift = sift_ref,
     .assign = assign,
     .sqdist = sqdist,
     .squares = squares,

@@ -145,8 +145,8 @@ efface_status ef_matrix_check(const ef_family *family, const void *predictor, ui
     return EFFACE_OK;
 }
 
-static efface_status predict(asked of, size_t n_rows, const float *values, size_t stride,
-                             efface_number *numbers, efface_error *error) {
+static efface_status predict_answers(asked of, size_t n_rows, const float *values, size_t stride,
+                                     efface_number *numbers, efface_error *error) {
     if (n_rows != 0 && (values == NULL || numbers == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and numbers must not be NULL");
     const efface_status status =
@@ -161,7 +161,7 @@ efface_status efface_model_predict(const efface_model *model, size_t n_rows, con
     if (model == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the model must not be NULL");
     ef_lent room;
-    return predict(ask_model(model, &room), n_rows, values, stride, numbers, error);
+    return predict_answers(ask_model(model, &room), n_rows, values, stride, numbers, error);
 }
 
 efface_status efface_predictor_predict(const efface_predictor *p, size_t n_rows,
@@ -169,11 +169,12 @@ efface_status efface_predictor_predict(const efface_predictor *p, size_t n_rows,
                                        efface_error *error) {
     if (p == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the predictor must not be NULL");
-    return predict(ask_predictor(p), n_rows, values, stride, numbers, error);
+    return predict_answers(ask_predictor(p), n_rows, values, stride, numbers, error);
 }
 
-static efface_status score(asked of, efface_scores scores, size_t n_rows, const float *values,
-                           size_t stride, double *numbers, efface_error *error) {
+static efface_status score_answers(asked of, efface_scores scores, size_t n_rows,
+                                   const float *values, size_t stride, double *numbers,
+                                   efface_error *error) {
     if (n_rows != 0 && (values == NULL || numbers == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and numbers must not be NULL");
     if (scores != EFFACE_SCORES_DECISIONS && scores != EFFACE_SCORES_PROBABILITIES)
@@ -194,7 +195,7 @@ efface_status efface_model_score(const efface_model *model, efface_scores scores
     if (model == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the model must not be NULL");
     ef_lent room;
-    return score(ask_model(model, &room), scores, n_rows, values, stride, numbers, error);
+    return score_answers(ask_model(model, &room), scores, n_rows, values, stride, numbers, error);
 }
 
 efface_status efface_predictor_score(const efface_predictor *p, efface_scores scores, size_t n_rows,
@@ -202,7 +203,7 @@ efface_status efface_predictor_score(const efface_predictor *p, efface_scores sc
                                      efface_error *error) {
     if (p == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the predictor must not be NULL");
-    return score(ask_predictor(p), scores, n_rows, values, stride, numbers, error);
+    return score_answers(ask_predictor(p), scores, n_rows, values, stride, numbers, error);
 }
 
 /* ---------------------------------------------------------------- tables */

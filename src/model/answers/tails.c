@@ -41,7 +41,7 @@ static bool allocate(columns *c, size_t d) {
            c->weight != NULL && c->loss != NULL;
 }
 
-static void release(columns *c) {
+static void release_tails(columns *c) {
     ef_free(c->least);
     ef_free(c->most);
     ef_free(c->unit);
@@ -73,7 +73,7 @@ static double choose_units(const efface_data *data, efface_scale scale, columns 
 }
 
 /* The weights of the rows of a panel; 0 for places without a row. */
-static void weigh(const efface_data *data, size_t panel, double weights[EF_PANEL]) {
+static void weigh_tails(const efface_data *data, size_t panel, double weights[EF_PANEL]) {
     for (size_t i = 0; i < EF_PANEL; i++) {
         const size_t position = panel * EF_PANEL + i;
         weights[i] = position < data->n_rows ? (double)ef_data_weight(data, position) : 0.0;
@@ -84,7 +84,7 @@ static void find_means(const efface_data *data, columns *c) {
     for (size_t p = 0; p * EF_PANEL < data->n_rows; p++) {
         const float *values = ef_data_panel(data, p);
         double weights[EF_PANEL];
-        weigh(data, p, weights);
+        weigh_tails(data, p, weights);
         for (uint32_t j = 0; j < data->n_columns; j++, values += EF_PANEL) {
             double sum = 0.0, weight = 0.0;
             for (size_t i = 0; i < EF_PANEL; i++) {
@@ -105,7 +105,7 @@ static void find_means(const efface_data *data, columns *c) {
 static void add_panel(const efface_data *data, size_t panel, columns *c, double losses[EF_PANEL]) {
     const float *values = ef_data_panel(data, panel);
     double weights[EF_PANEL];
-    weigh(data, panel, weights);
+    weigh_tails(data, panel, weights);
     memset(losses, 0, EF_PANEL * sizeof *losses);
     for (uint32_t j = 0; j < data->n_columns; j++, values += EF_PANEL) {
         double sum = 0.0;
@@ -147,8 +147,8 @@ static void count_rows(double *heap, size_t n, efface_tails *t) {
 }
 
 /* The loss of the rows is divided up; `heap` has room for n_most, zeros at first. */
-static void divide(const efface_data *data, columns *c, double *heap, size_t n_most,
-                   efface_tails *t) {
+static void divide_tails(const efface_data *data, columns *c, double *heap, size_t n_most,
+                         efface_tails *t) {
     uint32_t n_varying = 0;
     for (size_t p = 0; p * EF_PANEL < data->n_rows; p++) {
         double losses[EF_PANEL];
@@ -188,11 +188,11 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
         efface_tails found = {.n_rows = 0};
         const double power = choose_units(data, scale, &c);
         find_means(data, &c);
-        divide(data, &c, heap, n_most, &found);
+        divide_tails(data, &c, heap, n_most, &found);
         found.loss *= power * power;
         *tails = found;
     }
-    release(&c);
+    release_tails(&c);
     ef_free(heap);
     ef_wipe_stack(EF_SHALLOW_STACK);
     return status;

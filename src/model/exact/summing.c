@@ -130,7 +130,7 @@ static void work_on_blocks(void *context, unsigned number, size_t first, size_t 
 }
 
 /* Adds what workers have to a group, multiplied, and clears it. */
-static void flush(const run *r, unsigned n_workers, ef_moments *to, int64_t factor) {
+static void flush_blocks(const run *r, unsigned n_workers, ef_moments *to, int64_t factor) {
     for (unsigned i = 0; i < n_workers; i++) {
         worker *const w = &r->workers[i];
         ef_i128 *at = to->products;
@@ -160,7 +160,7 @@ static efface_status run_blocks(run *r, ef_pool *pool, ef_moments *to, int64_t w
         if (status != EFFACE_OK)
             break;
         if (pending + n > MAX_BLOCKS) {
-            flush(r, n_workers, to, weight);
+            flush_blocks(r, n_workers, to, weight);
             pending = 0;
         }
         r->first = done * BLOCK;
@@ -168,7 +168,7 @@ static efface_status run_blocks(run *r, ef_pool *pool, ef_moments *to, int64_t w
         pending += n;
         ef_tell_work(s->interrupt.progress, (double)n * work);
     }
-    flush(r, n_workers, to, weight);
+    flush_blocks(r, n_workers, to, weight);
     return status;
 }
 

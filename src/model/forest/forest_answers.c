@@ -20,7 +20,7 @@ typedef struct block {
     uint32_t *leaves; /* of each row, in the tree under way */
 } block;
 
-static efface_status begin(block *b, const ef_forest *f, efface_error *error) {
+static efface_status begin_answers(block *b, const ef_forest *f, efface_error *error) {
     *b = (block){.forest = f};
     if (!ef_forest_settle_all(f))
         return ef_fail_memory(error);
@@ -90,7 +90,7 @@ static bool is_plain(const ef_forest *f) {
 /* ---------------------------------------------------------------- classes */
 
 /* floor(2^32 part / whole) */
-static uint64_t share(int64_t part, int64_t whole) {
+static uint64_t share_answers(int64_t part, int64_t whole) {
     if (part <= 0 || whole <= 0)
         return 0;
     if (part < (int64_t)1 << 31)
@@ -107,7 +107,8 @@ static void add_votes(const ef_forest *f, const ef_dtree *tree, uint32_t leaf, u
     uint32_t vote = node->vote.class_id;
     for (uint32_t k = 0; k < node->vote.n_classes; k++) {
         const ef_dnode *const of = &tree->nodes[vote];
-        sums[f->classes.ranks[of->vote.class_id]] += share(of->vote.weight, node->vote.weight);
+        sums[f->classes.ranks[of->vote.class_id]] +=
+            share_answers(of->vote.weight, node->vote.weight);
         vote = of->first;
     }
 }
@@ -117,7 +118,7 @@ efface_status ef_forest_vote(const ef_forest *f, size_t n_rows, const float *val
     const uint32_t n_classes = f->classes.n;
     const bool plain = is_plain(f);
     block b;
-    const efface_status status = begin(&b, f, error);
+    const efface_status status = begin_answers(&b, f, error);
     if (status == EFFACE_OK && n_rows != 0)
         memset(sums, 0, n_rows * n_classes * sizeof *sums);
     for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += BLOCK) {
@@ -153,7 +154,7 @@ efface_status ef_forest_mean(const ef_forest *f, size_t n_rows, const float *val
     const bool plain = is_plain(f);
     const double unit = ef_power_of_two(f->exponent - EF_GRID_BITS - 20);
     block b;
-    const efface_status status = begin(&b, f, error);
+    const efface_status status = begin_answers(&b, f, error);
     int64_t *const sums = ef_alloc(BLOCK, sizeof *sums);
     if (status != EFFACE_OK || sums == NULL) {
         end(&b);
@@ -198,7 +199,7 @@ efface_status ef_forest_find_leaves(const ef_forest *f, size_t n_rows, const flo
                                     size_t stride, uint32_t *leaves, efface_error *error) {
     const bool plain = is_plain(f);
     block b;
-    efface_status status = begin(&b, f, error);
+    efface_status status = begin_answers(&b, f, error);
     for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++) {
         const ef_dtree *const tree = &f->trees[t];
         uint32_t *const numbers = ef_alloc(tree->n_used, sizeof *numbers);

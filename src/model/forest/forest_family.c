@@ -70,12 +70,12 @@ static uint32_t categories(const efface_params *common, uint32_t *columns, uint3
     return params->n_categories;
 }
 
-static void tell(ef_listener to, const char *name, uint64_t value) {
+static void tell_forest(ef_listener to, const char *name, uint64_t value) {
     to.each(to.context, &(efface_fact){.name = name, .whole = value});
 }
 
 /* How large trees are. */
-static efface_forest_info measure(const ef_forest *f) {
+static efface_forest_info measure_forest(const ef_forest *f) {
     efface_forest_info info = {.n_trees = f->n_trees, .n_rows = f->n_taking_part};
     stop_settling(f);
     for (uint32_t t = 0; t < f->n_trees; t++) {
@@ -92,17 +92,17 @@ static efface_forest_info measure(const ef_forest *f) {
     return info;
 }
 
-static void describe(const void *state, ef_listener to) {
+static void describe_forest(const void *state, ef_listener to) {
     const ef_forest *const f = state;
-    const efface_forest_info info = measure(f);
+    const efface_forest_info info = measure_forest(f);
     if (ef_forest_of_classes(f))
-        tell(to, "classes", f->classes.n);
-    tell(to, ef_forest_of_classes(f) ? "rows_without_class" : "rows_without_target",
-         f->totals.n_rows - f->n_taking_part);
-    tell(to, "columns_tried", f->rules.n_candidates);
-    tell(to, "nodes", info.n_nodes);
-    tell(to, "leaves", info.n_leaves);
-    tell(to, "depth", info.depth);
+        tell_forest(to, "classes", f->classes.n);
+    tell_forest(to, ef_forest_of_classes(f) ? "rows_without_class" : "rows_without_target",
+                f->totals.n_rows - f->n_taking_part);
+    tell_forest(to, "columns_tried", f->rules.n_candidates);
+    tell_forest(to, "nodes", info.n_nodes);
+    tell_forest(to, "leaves", info.n_leaves);
+    tell_forest(to, "depth", info.depth);
 }
 
 static bool is_outdated(const unsigned char *bytes, size_t n) {
@@ -119,7 +119,7 @@ typedef struct ef_forest_predictor {
     ef_forest *own;
 } predictor;
 
-static void lend(const void *state, ef_lent *room) {
+static void lend_forest(const void *state, ef_lent *room) {
     const predictor lent = {.of = state};
     memcpy(room, &lent, sizeof lent);
 }
@@ -174,7 +174,7 @@ static bool has_rows(const ef_forest *f) {
     return any;
 }
 
-static efface_predicts predicts(const void *by, uint32_t *n_numbers) {
+static efface_predicts predicts_forest(const void *by, uint32_t *n_numbers) {
     const ef_forest *const f = forest_of(by);
     *n_numbers = has_rows(f) ? 1 : 0;
     return ef_forest_of_classes(f) ? EFFACE_PREDICTS_CLASSES : EFFACE_PREDICTS_VALUES;
@@ -218,8 +218,8 @@ static efface_status count_votes(const ef_forest *f, size_t n_rows, const float 
     return status;
 }
 
-static efface_status predict(const void *by, size_t n_rows, const float *values, size_t stride,
-                             efface_number *numbers, efface_error *error) {
+static efface_status predict_forest(const void *by, size_t n_rows, const float *values,
+                                    size_t stride, efface_number *numbers, efface_error *error) {
     const ef_forest *const f = forest_of(by);
     if (ef_forest_of_classes(f))
         return count_votes(f, n_rows, values, stride, numbers, NULL, error);
@@ -229,8 +229,9 @@ static efface_status predict(const void *by, size_t n_rows, const float *values,
                : status;
 }
 
-static efface_status score(const void *by, efface_scores scores, size_t n_rows, const float *values,
-                           size_t stride, double *numbers, efface_error *error) {
+static efface_status score_forest(const void *by, efface_scores scores, size_t n_rows,
+                                  const float *values, size_t stride, double *numbers,
+                                  efface_error *error) {
     const ef_forest *const f = forest_of(by);
     (void)scores;
     if (!ef_forest_of_classes(f))
@@ -337,7 +338,7 @@ const ef_family ef_forest_family = {
     .totals = totals_of,
     .n_bytes = n_bytes,
     .n_visited = n_visited,
-    .describe = describe,
+    .describe = describe_forest,
     .follow = ef_forest_follow,
     .commit = ef_forest_commit,
     .drop = ef_forest_drop,
@@ -346,20 +347,20 @@ const ef_family ef_forest_family = {
     .attach = ef_forest_attach,
     .is_outdated = is_outdated,
     .locate = ef_forest_locate,
-    .lend = lend,
+    .lend = lend_forest,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,
     .free_predictor = free_predictor,
     .predictor_since = 3,
-    .predicts = predicts,
-    .predict = predict,
+    .predicts = predicts_forest,
+    .predict = predict_forest,
     .table = get_table,
     .read_table = read_table,
     .is_input = is_input,
     .is_category = is_category,
     .value_column = value_column,
     .classes = classes_of,
-    .score = score,
+    .score = score_forest,
 };
 
 /* ---------------------------------------------------------------- what only forests have */
@@ -385,7 +386,7 @@ efface_forest_params efface_forest_get_params(const efface_model *model) {
 
 efface_forest_info efface_forest_get_info(const efface_model *model) {
     const ef_forest *const f = ef_model_state(model, &ef_forest_family, NULL);
-    return f != NULL ? measure(f) : (efface_forest_info){0};
+    return f != NULL ? measure_forest(f) : (efface_forest_info){0};
 }
 
 efface_status efface_forest_settle(const efface_model *model, efface_error *error) {
@@ -403,7 +404,7 @@ efface_status efface_forest_leaves(const efface_model *model, size_t n_rows, con
     if (n_rows != 0 && (values == NULL || leaves == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and leaves must not be NULL");
     ef_lent room;
-    lend(f, &room);
+    lend_forest(f, &room);
     const efface_status status =
         ef_matrix_check(&ef_forest_family, &room, f->n_columns, n_rows, values, &stride, error);
     return status == EFFACE_OK ? ef_forest_find_leaves(f, n_rows, values, stride, leaves, error)

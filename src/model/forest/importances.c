@@ -15,7 +15,7 @@ typedef struct sums {
     size_t n, capacity, width;
 } sums;
 
-static bool push(sums *s) {
+static bool push_gain(sums *s) {
     if (s->n == s->capacity) {
         const size_t n = 2 * s->capacity + 32;
         size_t bytes;
@@ -78,7 +78,7 @@ static bool find_gains(const ef_forest *f, const ef_dtree *tree, const uint32_t 
         const ef_dnode *const node = &tree->nodes[nodes[i]];
         gains[i] = 0.0;
         if (!ef_is_split(node)) {
-            if (!push(s))
+            if (!push_gain(s))
                 return false;
             fill_leaf(f, tree, nodes[i], s->numbers + (s->n - 1) * s->width);
             continue;

@@ -54,7 +54,7 @@ static uint64_t n_visited(const void *state, const efface_data *data) {
     return ((const ef_kmeans *)state)->work.rows_assigned;
 }
 
-static void describe(const void *state, ef_listener to) {
+static void describe_kmeans(const void *state, ef_listener to) {
     ef_kmeans_describe(state, to);
 }
 
@@ -95,7 +95,7 @@ const ef_family ef_kmeans_family = {
     .totals = totals_of,
     .n_bytes = n_bytes,
     .n_visited = n_visited,
-    .describe = describe,
+    .describe = describe_kmeans,
     .follow = ef_kmeans_follow,
     .commit = ef_kmeans_commit,
     .drop = ef_kmeans_drop,

@@ -190,7 +190,7 @@ static void note_parcels(ef_joint_change *c, const ef_gathered *parcels, const e
 }
 
 /* Makes c->all of the changes of all ranks. */
-static efface_status gather(ef_joint_change *c, ef_team *team, efface_error *error) {
+static efface_status gather_change(ef_joint_change *c, ef_team *team, efface_error *error) {
     const size_t n_bytes = parcel_bytes(c->own.n_columns);
     ef_gathered parcels = {0};
     unsigned char *const own = write_parcels(&c->own);
@@ -215,7 +215,7 @@ efface_status ef_joint_share(ef_joint_change *c, efface_data *data, efface_error
     ef_team *const team = ef_data_team(data);
     if (team == NULL)
         return EFFACE_OK;
-    const efface_status status = gather(c, team, error);
+    const efface_status status = gather_change(c, team, error);
     if (status != EFFACE_OK)
         return status;
     c->counted = true;

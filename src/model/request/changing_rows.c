@@ -169,7 +169,7 @@ static efface_status count_missing(const ef_change *left, const efface_request *
 
 /* Tells all ranks of a change that this one has made of its rows. If that fails, the change is
  * undone and released. */
-static efface_status share(ef_joint_change *change, efface_data *data, efface_error *error) {
+static efface_status share_rows(ef_joint_change *change, efface_data *data, efface_error *error) {
     const efface_status status = ef_joint_share(change, data, error);
     if (status != EFFACE_OK) {
         ef_joint_undo(change, data);
@@ -203,7 +203,7 @@ efface_status ef_take_out(efface_data *data, const efface_request *request, ef_j
     *n_missing = found.n_missing;
     ef_free(found.ids);
     if (status == EFFACE_OK)
-        status = share(change, data, error);
+        status = share_rows(change, data, error);
     if (status == EFFACE_OK && data->part != NULL) {
         status = count_missing(&change->all, request, n_missing, error);
         if (status == EFFACE_E_NOT_FOUND)
@@ -247,7 +247,7 @@ efface_status ef_take_in_rows(efface_data *data, const efface_rows *rows, ef_joi
         ef_joint_free(change);
         return status;
     }
-    status = share(change, data, error);
+    status = share_rows(change, data, error);
     if (status != EFFACE_OK)
         return status;
     status = check_new(change, data, error);
@@ -342,7 +342,7 @@ efface_status ef_replace_rows(efface_data *data, const efface_rows *rows, ef_joi
         ef_joint_free(change);
         return status;
     }
-    status = share(change, data, error);
+    status = share_rows(change, data, error);
     if (status != EFFACE_OK || data->part == NULL)
         return status;
     status = check_old(&change->all, rows, ef_data_team(data), error);

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static efface_status check(const efface_model *model, const efface_data *data,
-                           const efface_difference *difference, efface_error *error) {
+static efface_status check_model(const efface_model *model, const efface_data *data,
+                                 const efface_difference *difference, efface_error *error) {
     if (model == NULL || data == NULL || difference == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and difference must not be NULL");
     if (data->n_columns != model->n_columns)
@@ -22,7 +22,7 @@ efface_status efface_model_verify(const efface_model *model, const efface_data *
     ef_writer is = {0}, should = {0};
     void *fresh = NULL;
     ef_team *const team = ef_team_of_call(data);
-    efface_status status = check(model, data, difference, error);
+    efface_status status = check_model(model, data, difference, error);
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const ef_family *const family = model->family;

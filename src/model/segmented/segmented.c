@@ -52,7 +52,7 @@ static int ask(void *context) {
     return common->interrupted != NULL ? common->interrupted(common->interrupt_context) : 0;
 }
 
-static void tell(void *context, double part) {
+static void tell_segmented(void *context, double part) {
     const efface_params *const common = &((const ef_segmented *)context)->params->common;
     common->progress(common->interrupt_context, EF_KMEANS_PART * part);
 }
@@ -62,7 +62,7 @@ efface_kmeans_params ef_segmented_part_params(ef_segmented *s) {
     if (params.common.progress != NULL) {
         params.common.interrupted = ask;
         params.common.interrupt_context = s;
-        params.common.progress = tell;
+        params.common.progress = tell_segmented;
     }
     return params;
 }

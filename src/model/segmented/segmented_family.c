@@ -35,7 +35,7 @@ static uint64_t n_visited(const void *state, const efface_data *data) {
     return ((const ef_segmented *)state)->kmeans->work.rows_assigned + 2 * data->n_rows;
 }
 
-static void describe(const void *state, ef_listener to) {
+static void describe_segmented(const void *state, ef_listener to) {
     const ef_segmented *const s = state;
     uint32_t n_empty = 0;
     for (uint32_t c = 0; c < s->n_segments; c++)
@@ -68,7 +68,7 @@ const ef_family ef_segmented_family = {
     .totals = totals_of,
     .n_bytes = n_bytes,
     .n_visited = n_visited,
-    .describe = describe,
+    .describe = describe_segmented,
     .follow = ef_segmented_follow,
     .commit = ef_segmented_commit,
     .drop = ef_segmented_drop,

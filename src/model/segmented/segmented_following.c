@@ -68,7 +68,7 @@ typedef struct outlook {
     uint64_t rows_visited;
 } outlook;
 
-static outlook look(const ef_segmented *s, const ef_news *news, const promise *p) {
+static outlook look_segments(const ef_segmented *s, const ef_news *news, const promise *p) {
     const ef_map *const map = ef_kmeans_next_map(p->kmeans);
     outlook o = {.news = news, .regrids = map != NULL};
     o.was.map = &s->kmeans->domain.map;
@@ -188,7 +188,8 @@ static bool moves_few(const ef_segmented *s, const promise *p) {
 
 /* Segments of all rows. In a group they are always summed up again: what moves on the ranks would
  * have to be added up too. */
-static efface_status divide(const ef_segmented *s, outlook *o, promise *p, efface_error *error) {
+static efface_status divide_segments(const ef_segmented *s, outlook *o, promise *p,
+                                     efface_error *error) {
     const bool compares =
         !o->anew && !o->regrids && o->was.n == o->is.n && o->news->rows->part == NULL;
     if (!ef_segment_labels_init(&p->labels, o->news->rows->n_rows))
@@ -235,13 +236,14 @@ static efface_status find_exponents(const ef_segmented *s, const ef_counts *coun
 /* Works out the sums, k-means having been done; `done` is false if that takes rows. */
 static efface_status make_sums(const ef_segmented *s, const ef_news *news, bool anew, promise *p,
                                bool *done, efface_report *report, efface_error *error) {
-    outlook o = look(s, news, p);
+    outlook o = look_segments(s, news, p);
     o.anew = anew;
     const bool passes = anew || o.divided;
     *done = !passes || news->rows != NULL;
     if (!*done)
         return EFFACE_OK;
-    const efface_status status = passes ? divide(s, &o, p, error) : find_changed(s, &o, p, error);
+    const efface_status status =
+        passes ? divide_segments(s, &o, p, error) : find_changed(s, &o, p, error);
     if (!passes && status == EFFACE_OK)
         reserve_labels(s, &o, p);
     report->rows_visited += o.rows_visited;

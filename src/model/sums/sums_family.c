@@ -38,7 +38,7 @@ static uint64_t n_visited(const void *state, const efface_data *data) {
     return data->n_rows;
 }
 
-static void describe(const void *state, ef_listener to) {
+static void describe_sums(const void *state, ef_listener to) {
     const ef_sums *const s = state;
     if (s->by_class == EFFACE_SUMMED_NEEDED)
         return;
@@ -60,7 +60,7 @@ typedef struct ef_sums_predictor {
     ef_view *own;
 } predictor;
 
-static void lend(const void *state, ef_lent *room) {
+static void lend_sums(const void *state, ef_lent *room) {
     const predictor lent = {.of = state};
     memcpy(room, &lent, sizeof lent);
 }
@@ -141,14 +141,14 @@ static ef_view_shape shape_of(const predictor *p) {
     };
 }
 
-static efface_predicts predicts(const void *by, uint32_t *n_numbers) {
+static efface_predicts predicts_sums(const void *by, uint32_t *n_numbers) {
     const ef_view_shape shape = shape_of(by);
     *n_numbers = ef_view_has_classes(shape.view) && shape.n_outputs != 0 ? 1 : shape.n_outputs;
     return ef_view_has_classes(shape.view) ? EFFACE_PREDICTS_CLASSES : EFFACE_PREDICTS_VALUES;
 }
 
-static efface_status predict(const void *by, size_t n_rows, const float *values, size_t stride,
-                             efface_number *numbers, efface_error *error) {
+static efface_status predict_sums(const void *by, size_t n_rows, const float *values, size_t stride,
+                                  efface_number *numbers, efface_error *error) {
     const ef_view *v;
     const efface_status status = view_of(by, false, &v, error);
     if (status != EFFACE_OK)
@@ -157,8 +157,9 @@ static efface_status predict(const void *by, size_t n_rows, const float *values,
         v, n_rows, values, stride, numbers, error);
 }
 
-static efface_status score(const void *by, efface_scores scores, size_t n_rows, const float *values,
-                           size_t stride, double *numbers, efface_error *error) {
+static efface_status score_sums(const void *by, efface_scores scores, size_t n_rows,
+                                const float *values, size_t stride, double *numbers,
+                                efface_error *error) {
     const ef_view *v;
     if (!ef_view_has_classes(shape_of(by).view))
         return ef_fail(error, EFFACE_E_ARGUMENT,
@@ -238,7 +239,7 @@ const ef_family ef_sums_family = {
     .totals = totals_of,
     .n_bytes = n_bytes,
     .n_visited = n_visited,
-    .describe = describe,
+    .describe = describe_sums,
     .follow = ef_sums_follow,
     .commit = ef_sums_commit,
     .drop = ef_sums_drop,
@@ -247,19 +248,19 @@ const ef_family ef_sums_family = {
     .attach = ef_sums_attach,
     .is_outdated = is_outdated,
     .locate = ef_sums_locate,
-    .lend = lend,
+    .lend = lend_sums,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,
     .free_predictor = free_predictor,
     .predictor_since = 3,
-    .predicts = predicts,
-    .predict = predict,
+    .predicts = predicts_sums,
+    .predict = predict_sums,
     .table = get_table,
     .read_table = read_table,
     .is_input = is_input,
     .value_column = value_column,
     .classes = classes_of,
-    .score = score,
+    .score = score_sums,
 };
 
 efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
@@ -327,8 +328,8 @@ uint32_t efface_sums_dropped(const efface_model *model, uint32_t *features, uint
 /* ---------------------------------------------------------------- other views */
 
 /* Replaces what a look has for a view by parameters, unless they are NULL, and checks them. */
-static efface_status choose(ef_look *look, efface_view view, const void *params,
-                            efface_error *error) {
+static efface_status choose_sums(ef_look *look, efface_view view, const void *params,
+                                 efface_error *error) {
     look->view = view;
     switch (view) {
     case EFFACE_VIEW_LINEAR:
@@ -365,7 +366,8 @@ static efface_status hand_out(const efface_model *model, efface_view view, const
         return EFFACE_E_ARGUMENT;
     ef_look look = ef_look_of(s->params);
     predictor *const p = ef_alloc_zero(1, sizeof *p);
-    efface_status status = p != NULL ? choose(&look, view, params, error) : ef_fail_memory(error);
+    efface_status status =
+        p != NULL ? choose_sums(&look, view, params, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = ef_view_check(s, &look, error);
     if (status == EFFACE_OK)

@@ -132,8 +132,8 @@ void ef_forest_drop(void *next) {
     ef_free(r);
 }
 
-static efface_status refit(ef_forest_revision *r, const ef_news *news, const char *reason,
-                           efface_report *report, efface_error *error) {
+static efface_status refit_forest(ef_forest_revision *r, const ef_news *news, const char *reason,
+                                  efface_report *report, efface_error *error) {
     void *fresh = NULL;
     report->action = EFFACE_ACTION_REFITTED;
     report->reason = reason;
@@ -147,7 +147,7 @@ static efface_status refit(ef_forest_revision *r, const ef_news *news, const cha
 }
 
 /* Says how many trees were grown again in parts. */
-static void tell(const ef_forest_revision *r, uint64_t n_visited, efface_report *report) {
+static void tell_forest(const ef_forest_revision *r, uint64_t n_visited, efface_report *report) {
     const uint32_t n_trees = r->forest->n_trees;
     uint32_t n = 0, last = n_trees;
     for (unsigned w = 0; w < r->n_plans; w++) {
@@ -189,9 +189,9 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
         r->sized = true;
         ef_forest_count_sizes(r, news->change, false);
         if (exponent != f->exponent)
-            status = refit(r, news, bound_moved, report, error);
+            status = refit_forest(r, news, bound_moved, report, error);
         else if (!ef_forest_units_stay(f))
-            status = refit(r, news, unit_moved, report, error);
+            status = refit_forest(r, news, unit_moved, report, error);
         else if (!ef_forest_prepare_rows(r, news->change))
             status = ef_fail_memory(error);
         else if (f->classes.n >= EF_MOST_CLASSES)
@@ -200,7 +200,7 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
         else
             status = follow_all(r, news, &n_visited, error);
         if (status == EFFACE_OK && r->n_plans != 0)
-            tell(r, n_visited, report);
+            tell_forest(r, n_visited, report);
     }
     if (status != EFFACE_OK || news->only_look) {
         ef_forest_drop(r);

@@ -42,7 +42,7 @@ void ef_tree_follower_end(ef_tree_follower *f) {
     ef_free(f->room);
 }
 
-static bool push(ef_tree_follower *f, ef_place place) {
+static bool push_rows(ef_tree_follower *f, ef_place place) {
     if (place.n == 0)
         return true;
     if (!ef_list_reserve(&f->waiting, &f->waiting_capacity, f->n_waiting, 1, sizeof place))
@@ -52,7 +52,7 @@ static bool push(ef_tree_follower *f, ef_place place) {
 }
 
 /* The rows of a node as they are after the change, into f->slots. */
-static bool collect(ef_tree_follower *f, const ef_dtree *tree, ef_place place, size_t *n) {
+static bool collect_rows(ef_tree_follower *f, const ef_dtree *tree, ef_place place, size_t *n) {
     const size_t most = tree->nodes[place.node].n_rows + place.n + 1;
     if (!ef_scratch_reserve(&f->slots, &f->slots_capacity, most, sizeof *f->slots))
         return false;
@@ -89,13 +89,13 @@ static uint32_t find_sample(const ef_tree_follower *f, const ef_dtree *tree, ef_
 /* Looks through the rows of a subtree along the paths of travellers. */
 static bool look_through(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place place) {
     size_t n;
-    return collect(f, tree, place, &n) && ef_grower_take(&f->grower, number, f->slots, n) &&
+    return collect_rows(f, tree, place, &n) && ef_grower_take(&f->grower, number, f->slots, n) &&
            ef_grow_along(&f->grower, tree, number, place);
 }
 
 static bool grow_anew(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place place) {
     size_t n;
-    return collect(f, tree, place, &n) && ef_grower_take(&f->grower, number, f->slots, n) &&
+    return collect_rows(f, tree, place, &n) && ef_grower_take(&f->grower, number, f->slots, n) &&
            ef_grow_anew(&f->grower, tree, number, place);
 }
 
@@ -177,7 +177,7 @@ static bool targets_are_equal(ef_tree_follower *f, const ef_dtree *tree, const e
     size_t n;
     if (tally->sum % tally->weight != 0)
         return false;
-    *failed = !collect(f, tree, place, &n);
+    *failed = !collect_rows(f, tree, place, &n);
     for (size_t i = 0; !*failed && i < n; i++)
         if ((int32_t)rows->values[f->slots[i]] != tally->sum / tally->weight)
             return false;
@@ -195,7 +195,7 @@ static bool count(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_tally
         return false;
     if (!ef_tally_is_loose(tally))
         return true;
-    *failed = !collect(f, tree, place, &n);
+    *failed = !collect_rows(f, tree, place, &n);
     int64_t *weights = NULL;
     if (!*failed && (forest->rows.weights != NULL || rules->bootstraps)) {
         weights = ef_alloc(n, sizeof *weights);
@@ -217,7 +217,7 @@ static bool choose_anew(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef
     uint32_t best = EF_NO_CANDIDATE;
     size_t n;
     *is_leaf = true;
-    if (!collect(f, tree, place, &n) || !ef_grower_take(g, number, f->slots, n))
+    if (!collect_rows(f, tree, place, &n) || !ef_grower_take(g, number, f->slots, n))
         return false;
     if (ef_is_leaf(g->rules, &g->bunch, place.depth))
         return true;
@@ -298,7 +298,7 @@ static bool follow_split(ef_tree_follower *f, ef_dtree *tree, uint32_t number, e
                                                   .tree = number,
                                                   .node = place.node,
                                                   .n = (uint32_t)n_after}) &&
-           push(f, right) && push(f, left);
+           push_rows(f, right) && push_rows(f, left);
 }
 
 static bool follow_node(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place place) {
@@ -341,7 +341,7 @@ bool ef_tree_follower_follow(ef_tree_follower *f, uint32_t number) {
     const ef_place root = {.key = ef_root_key(f->r->forest->params->common.seed, number),
                            .n = find_travellers(f, number)};
     f->n_waiting = 0;
-    bool ok = push(f, root);
+    bool ok = push_rows(f, root);
     while (ok && f->n_waiting != 0)
         ok = follow_node(f, tree, number, f->waiting[--f->n_waiting]);
     return ok;

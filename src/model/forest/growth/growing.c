@@ -252,8 +252,8 @@ static bool keep_room(ef_grower *g, size_t more) {
 }
 
 /* Has a node wait, with a stretch of rows and those of its segments that have rows. */
-static bool wait(ef_grower *g, sprout s, const uint64_t *constants, const ef_segment *segments,
-                 uint32_t n_segments) {
+static bool wait_for_node(ef_grower *g, sprout s, const uint64_t *constants,
+                          const ef_segment *segments, uint32_t n_segments) {
     const size_t n_words = ef_input_words(g->rules) * sizeof *constants;
     if (g->n_waiting == g->waiting_capacity) {
         const size_t n = 2 * g->waiting_capacity + 64;
@@ -333,9 +333,9 @@ static bool descend(ef_grower *g, const sprout *s, const ef_bunch *b, size_t n_l
     right.first_traveller = s->first_traveller + travellers[0];
     right.n_travellers = travellers[1];
     return ((right.node == EF_NO_NODE && right.n_travellers == 0) ||
-            wait(g, right, g->constants, b->segments, b->n_segments)) &&
+            wait_for_node(g, right, g->constants, b->segments, b->n_segments)) &&
            ((left.node == EF_NO_NODE && left.n_travellers == 0) ||
-            wait(g, left, g->constants, g->left_segments, b->n_segments));
+            wait_for_node(g, left, g->constants, g->left_segments, b->n_segments));
 }
 
 /* Makes a split of the best candidate, and has its children wait. */
@@ -525,11 +525,11 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
     return ef_make_leaf(g->rules, tree, s.node, &b) && note_leaf(g, &s);
 }
 
-static bool grow(ef_grower *g, ef_dtree *tree, uint32_t number, sprout s) {
+static bool grow_subtree(ef_grower *g, ef_dtree *tree, uint32_t number, sprout s) {
     s.n = g->bunch.n;
     g->n_waiting = g->n_kept = 0;
     memset(g->constants, 0, ef_input_words(g->rules) * sizeof *g->constants);
-    bool ok = wait(g, s, g->constants, g->bunch.segments, g->bunch.n_segments);
+    bool ok = wait_for_node(g, s, g->constants, g->bunch.segments, g->bunch.n_segments);
     while (ok && g->n_waiting != 0)
         ok = grow_next(g, tree, number);
     return ok && (g->plan == NULL || ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n));
@@ -538,7 +538,7 @@ static bool grow(ef_grower *g, ef_dtree *tree, uint32_t number, sprout s) {
 bool ef_grow_tree(ef_grower *g, ef_dtree *tree, uint64_t key) {
     const uint32_t node = ef_dtree_new(tree);
     return node != EF_NO_NODE &&
-           grow(g, tree, 0, (sprout){.node = node, .old = EF_NO_NODE, .key = key});
+           grow_subtree(g, tree, 0, (sprout){.node = node, .old = EF_NO_NODE, .key = key});
 }
 
 bool ef_grow_anew(ef_grower *g, ef_dtree *tree, uint32_t number, ef_place place) {
@@ -546,17 +546,17 @@ bool ef_grow_anew(ef_grower *g, ef_dtree *tree, uint32_t number, ef_place place)
     if (!begin_graft(g, tree, number, &s))
         return false;
     if (!g->lazy)
-        return grow(g, tree, number, s);
+        return grow_subtree(g, tree, number, s);
     return leave_for_later(g, tree, &s, &g->bunch) && note_leaf(g, &s) &&
            ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n);
 }
 
 bool ef_grow_along(ef_grower *g, ef_dtree *tree, uint32_t number, ef_place place) {
-    return grow(g, tree, number,
-                (sprout){.node = EF_NO_NODE,
-                         .old = place.node,
-                         .depth = place.depth,
-                         .key = place.key,
-                         .first_traveller = place.first,
-                         .n_travellers = place.n});
+    return grow_subtree(g, tree, number,
+                        (sprout){.node = EF_NO_NODE,
+                                 .old = place.node,
+                                 .depth = place.depth,
+                                 .key = place.key,
+                                 .first_traveller = place.first,
+                                 .n_travellers = place.n});
 }

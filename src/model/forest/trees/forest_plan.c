@@ -57,7 +57,7 @@ static void renew_leaf(ef_dtree *tree, const ef_step *step) {
     tree->nodes[step->node].first = first;
 }
 
-static void release(ef_forest_plan *plan) {
+static void release_plan(ef_forest_plan *plan) {
     ef_free(plan->steps);
     ef_free(plan->slots);
     ef_free(plan->leaves);
@@ -77,7 +77,7 @@ void ef_forest_plan_commit(ef_forest_plan *plan, ef_dtree *trees) {
         case EF_TOUCHED: break;
         }
     }
-    release(plan);
+    release_plan(plan);
 }
 
 void ef_forest_plan_drop(ef_forest_plan *plan, ef_dtree *trees) {
@@ -89,5 +89,5 @@ void ef_forest_plan_drop(ef_forest_plan *plan, ef_dtree *trees) {
         else if (step->kind == EF_TOUCHED)
             ef_dtree_drop_tally(tree, step->node);
     }
-    release(plan);
+    release_plan(plan);
 }

@@ -133,33 +133,33 @@ const char *ef_method_name(efface_method method) {
     return "unknown";
 }
 
-static void tell(ef_listener to, efface_fact fact) {
+static void tell_params(ef_listener to, efface_fact fact) {
     to.each(to.context, &fact);
 }
 
 static void tell_whole(ef_listener to, const char *name, uint64_t value) {
-    tell(to, (efface_fact){.name = name, .whole = value, .is_parameter = 1});
+    tell_params(to, (efface_fact){.name = name, .whole = value, .is_parameter = 1});
 }
 
 static void tell_text(ef_listener to, const char *name, const char *text) {
-    tell(to,
-         (efface_fact){.name = name, .kind = EFFACE_FACT_TEXT, .text = text, .is_parameter = 1});
+    tell_params(
+        to, (efface_fact){.name = name, .kind = EFFACE_FACT_TEXT, .text = text, .is_parameter = 1});
 }
 
 static void tell_real(ef_listener to, const char *name, double value) {
-    tell(to,
-         (efface_fact){.name = name, .kind = EFFACE_FACT_REAL, .real = value, .is_parameter = 1});
+    tell_params(to, (efface_fact){
+                        .name = name, .kind = EFFACE_FACT_REAL, .real = value, .is_parameter = 1});
 }
 
 /* A number that is derived from the rows if it is 0. */
 static void tell_whole_or_none(ef_listener to, const char *name, uint64_t value) {
     const efface_fact_kind kind = value != 0 ? EFFACE_FACT_WHOLE : EFFACE_FACT_NONE;
-    tell(to, (efface_fact){.name = name, .kind = kind, .whole = value, .is_parameter = 1});
+    tell_params(to, (efface_fact){.name = name, .kind = kind, .whole = value, .is_parameter = 1});
 }
 
 static void tell_real_or_none(ef_listener to, const char *name, double value) {
     const efface_fact_kind kind = value > 0.0 ? EFFACE_FACT_REAL : EFFACE_FACT_NONE;
-    tell(to, (efface_fact){.name = name, .kind = kind, .real = value, .is_parameter = 1});
+    tell_params(to, (efface_fact){.name = name, .kind = kind, .real = value, .is_parameter = 1});
 }
 
 static bool uses(efface_method method, const efface_kmeans_params *p) {
@@ -199,10 +199,10 @@ void ef_params_describe(const efface_params *params, ef_listener to) {
     tell_whole(to, "height", p->height);
     tell_text(to, "leaf_method", ef_method_name(p->leaf_method));
     tell_text(to, "node_method", ef_method_name(p->node_method));
-    tell(to, (efface_fact){.name = "weigh",
-                           .kind = EFFACE_FACT_YES_NO,
-                           .whole = p->weigh_centroids != 0,
-                           .is_parameter = 1});
+    tell_params(to, (efface_fact){.name = "weigh",
+                                  .kind = EFFACE_FACT_YES_NO,
+                                  .whole = p->weigh_centroids != 0,
+                                  .is_parameter = 1});
 }
 
 void ef_kmeans_describe(const ef_kmeans *model, ef_listener to) {

@@ -155,8 +155,8 @@ efface_status ef_level_share(const efface_data *data, uint32_t k, ef_level *leve
 }
 
 /* Adds up what the workers have, and clears it; then what the ranks have. */
-static efface_status collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum,
-                             efface_error *error) {
+static efface_status collect_partition(ef_workspace *space, ef_level *level, ef_i128 *square_sum,
+                                       efface_error *error) {
     const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
     if (square_sum != NULL)
         *square_sum = space->most_square = 0;
@@ -225,7 +225,7 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
     if (status == EFFACE_OK)
         status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
-        status = collect(space, level, square_sum, error);
+        status = collect_partition(space, level, square_sum, error);
     ef_centers_free(&centers);
     return status;
 }
@@ -235,7 +235,7 @@ efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32
     pass a = {.space = space, .labels = labels};
     const efface_status status = ef_passes_run(
         &space->passes, ef_pass_operations(space->passes.map->n_columns, 0), add_panels, &a, error);
-    return status == EFFACE_OK ? collect(space, level, square_sum, error) : status;
+    return status == EFFACE_OK ? collect_partition(space, level, square_sum, error) : status;
 }
 
 ef_i128 ef_run_loss(const ef_run *run, const ef_level *level) {

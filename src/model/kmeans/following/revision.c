@@ -284,8 +284,8 @@ static efface_status build(ef_revision *r, ef_kmeans *model, efface_error *error
     return status;
 }
 
-static ef_revision begin(const ef_kmeans *model, const ef_counts *counts, const efface_data *data,
-                         const ef_change *change) {
+static ef_revision begin_revision(const ef_kmeans *model, const ef_counts *counts,
+                                  const efface_data *data, const ef_change *change) {
     ef_revision r = {
         .model = model, .counted = counts, .data = data, .change = change, .next = *model};
     ef_kmeans *const next = &r.next;
@@ -302,7 +302,7 @@ static ef_revision begin(const ef_kmeans *model, const ef_counts *counts, const 
     return r;
 }
 
-static efface_status refit(ef_revision *r, efface_error *error) {
+static efface_status refit_revision(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const bool redraws = m->params.redraw == EFFACE_REDRAW_FRESH;
     const efface_status status = ef_kmeans_fit_draw(
@@ -314,13 +314,13 @@ static efface_status refit(ef_revision *r, efface_error *error) {
 
 /* A tree has been looked at as a whole; what follows for its nodes, they know themselves. */
 static efface_status make_tree(ef_revision *r, ef_kmeans *model, efface_error *error) {
-    return r->refit ? refit(r, error)
+    return r->refit ? refit_revision(r, error)
                     : ef_tree_change_make(&r->tree_change, model, r->data, r->change, error);
 }
 
 efface_status ef_revision_make(ef_revision *r, ef_kmeans *model, const efface_data *data,
                                const ef_change *change, efface_error *error) {
-    *r = begin(model, ef_data_whole(data), data, change);
+    *r = begin_revision(model, ef_data_whole(data), data, change);
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
         return make_tree(r, model, error);
@@ -332,7 +332,7 @@ efface_status ef_revision_make(ef_revision *r, ef_kmeans *model, const efface_da
     if (r->build && model->params.redraw == EFFACE_REDRAW_FRESH)
         r->refit = true;
     if (status == EFFACE_OK && r->refit)
-        return refit(r, error);
+        return refit_revision(r, error);
     return status == EFFACE_OK && r->build ? build(r, model, error) : status;
 }
 
@@ -546,7 +546,7 @@ static efface_status look_only(ef_revision *r, ef_effort *effort, efface_error *
 
 efface_status ef_kmeans_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
                              ef_effort *effort, efface_error *error) {
-    ef_revision r = begin(model, ef_data_whole(data), data, change);
+    ef_revision r = begin_revision(model, ef_data_whole(data), data, change);
     efface_status status = look_only(&r, effort, error);
     if (status == EFFACE_OK && model->tree != NULL)
         status = make_tree(&r, model, error);
@@ -563,7 +563,7 @@ efface_status ef_revision_make_cold(ef_revision *r, const ef_kmeans *model, cons
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;
-    *r = begin(model, counts, NULL, change);
+    *r = begin_revision(model, counts, NULL, change);
     const efface_status status = look_only(r, effort, error);
     *done = status == EFFACE_OK && !r->refit && !r->resample && !r->plays_again && !r->build;
     return status;

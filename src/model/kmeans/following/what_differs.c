@@ -278,7 +278,7 @@ static bool look_at_next(ef_revision *r, uint32_t t, const int32_t *known) {
 }
 
 /* The fit ends with level n_levels - 1, and its model is level model_level. */
-static void settle(ef_revision *r, uint32_t n_levels, uint32_t model_level, bool stable) {
+static void settle_levels(ef_revision *r, uint32_t n_levels, uint32_t model_level, bool stable) {
     if (n_levels != r->model->n_levels || model_level != r->model->model_level)
         r->reason = EF_REASON_STOP;
     r->next.n_levels = n_levels;
@@ -305,7 +305,7 @@ efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
         const ef_level *const level = &m->levels[t];
         r->n_looked = t;
         if (!level->has_partition) {
-            settle(r, t + 1, t, false);
+            settle_levels(r, t + 1, t, false);
             return EFFACE_OK;
         }
         r->n_looked = t + 1;
@@ -316,11 +316,11 @@ efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
             before = loss;
             loss = ef_level_loss(&r->next, &r->scratch);
             if (t != 0 && loss >= before) {
-                settle(r, t + 1, t - 1, false);
+                settle_levels(r, t + 1, t - 1, false);
                 return EFFACE_OK;
             }
             if (t == plan->iterations) {
-                settle(r, t + 1, t, false);
+                settle_levels(r, t + 1, t, false);
                 return EFFACE_OK;
             }
         }
@@ -344,7 +344,7 @@ efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
         }
         const bool differs = look_at_next(r, t, known);
         if (memcmp(r->centers, level->centers, n_bytes) == 0) {
-            settle(r, t + 1, t, true);
+            settle_levels(r, t + 1, t, true);
             return EFFACE_OK;
         }
         if (!differs)
@@ -352,7 +352,7 @@ efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
         if (!last && !level[1].has_partition) {
             r->reason = EF_REASON_NONE;
             r->reopen = true;
-            settle(r, t + 2, t + 1, false);
+            settle_levels(r, t + 2, t + 1, false);
             return EFFACE_OK;
         }
         build_from(r, t + 1, r->centers, loss);

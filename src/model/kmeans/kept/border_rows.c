@@ -134,8 +134,8 @@ static ef_border *append(ef_border_rows *rows, uint32_t own, uint32_t other, uin
 
 /* With g = m + h (byte + e), |e| <= 1/2, the term of a column in |C|^2 - |B|^2 - 2 g.(C - B) is
  * C^2 - B^2 - 2 m (C - B), and -2 h (C - B) for each unit of the byte. */
-static inline void measure(const ef_border_rows *rows, size_t j, int32_t from, int32_t to,
-                           float *slope, double *constant, double *size) {
+static inline void measure_border(const ef_border_rows *rows, size_t j, int32_t from, int32_t to,
+                                  float *slope, double *constant, double *size) {
     const double move = (double)(to - from);
     const double change = 2.0 * rows->cells[j].width * move;
     *slope = (float)change;
@@ -152,10 +152,10 @@ void ef_border_rows_measure(const ef_border_rows *rows, ef_center_move *move) {
         size_t j = 0;
         for (; j + CHAINS <= d; j += CHAINS)
             for (unsigned i = 0; i < CHAINS; i++)
-                measure(rows, j + i, from[j + i], to[j + i], &slopes[j + i], &constants[i],
-                        &sizes[i]);
+                measure_border(rows, j + i, from[j + i], to[j + i], &slopes[j + i], &constants[i],
+                               &sizes[i]);
         for (; j < d; j++)
-            measure(rows, j, from[j], to[j], &slopes[j], &constants[0], &sizes[0]);
+            measure_border(rows, j, from[j], to[j], &slopes[j], &constants[0], &sizes[0]);
         const double size = (sizes[0] + sizes[1]) + (sizes[2] + sizes[3]);
         move->constants[c] = (constants[0] + constants[1]) + (constants[2] + constants[3]);
         /* Half a cell for each coordinate. Then what floats are off by: of sums that nowhere exceed
@@ -260,7 +260,7 @@ static void take_out(ef_border_rows *rows, ef_border *border, size_t slot) {
 }
 
 /* Where a row of a cluster is. */
-static ef_border *find(ef_border_rows *rows, uint32_t own, size_t position, size_t *slot) {
+static ef_border *find_border(ef_border_rows *rows, uint32_t own, size_t position, size_t *slot) {
     for (uint32_t b = rows->first[own]; b != EF_NO_BORDER; b = rows->borders[b].next) {
         ef_border *const border = &rows->borders[b];
         for (*slot = 0; *slot < border->n_rows; ++*slot)
@@ -273,7 +273,7 @@ static ef_border *find(ef_border_rows *rows, uint32_t own, size_t position, size
 
 uint8_t ef_border_rows_take(ef_border_rows *rows, uint32_t own, size_t position) {
     size_t slot;
-    ef_border *const border = find(rows, own, position, &slot);
+    ef_border *const border = find_border(rows, own, position, &slot);
     const uint8_t third = border->thirds[slot];
     take_out(rows, border, slot);
     return third;
@@ -281,7 +281,7 @@ uint8_t ef_border_rows_take(ef_border_rows *rows, uint32_t own, size_t position)
 
 void ef_border_rows_rename(ef_border_rows *rows, uint32_t own, size_t from, size_t to) {
     size_t slot;
-    find(rows, own, from, &slot)->positions[slot] = (uint32_t)to;
+    find_border(rows, own, from, &slot)->positions[slot] = (uint32_t)to;
 }
 
 /* ---------------------------------------------------------------- moving the base */

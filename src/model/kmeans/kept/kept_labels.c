@@ -100,7 +100,7 @@ static void set_label(ef_kept_labels *kept, size_t row, uint32_t label) {
 }
 
 /* Makes room for n_rows rows. */
-static bool grow(ef_kept_labels *kept, size_t n_rows) {
+static bool grow_labels(ef_kept_labels *kept, size_t n_rows) {
     uint8_t *const codes = ef_realloc(kept->codes, n_rows, 1);
     if (codes == NULL)
         return false;
@@ -120,7 +120,7 @@ bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t
         n_leave += here && change->leaves[i];
         n_come += here && !change->leaves[i];
     }
-    if (n_come > n_leave && !grow(kept, n_after))
+    if (n_come > n_leave && !grow_labels(kept, n_after))
         return false;
     size_t n = n_after + n_leave - n_come;
     for (size_t i = 0; i < change->n_rows; i++) {

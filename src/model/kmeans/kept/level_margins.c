@@ -33,7 +33,7 @@
 #define BORDER_PART 32
 
 /* How far centers may move before the rows of a tier must be looked at. */
-static double reach(uint32_t tier) {
+static double reach_margins(uint32_t tier) {
     return (double)(UINT64_C(1) << tier);
 }
 
@@ -152,7 +152,7 @@ void ef_level_margins_labels(const ef_level_margins *kept, uint32_t *labels) {
 /* ---------------------------------------------------------------- rows that leave and come */
 
 /* Takes a row out of its tier or from its border. */
-static void take(ef_level_margins *kept, size_t position) {
+static void take_margins(ef_level_margins *kept, size_t position) {
     const uint8_t tier = kept->tiers[position];
     if (tier == EF_AT_BORDER)
         kept->users[ef_border_rows_take(&kept->border_rows, kept->clusters[position], position)]--;
@@ -162,7 +162,7 @@ static void take(ef_level_margins *kept, size_t position) {
 
 /* Takes out the row at a position, where the last one then is. */
 static void leave(ef_level_margins *kept, size_t position) {
-    take(kept, position);
+    take_margins(kept, position);
     const size_t last = --kept->n_rows;
     if (position == last)
         return;
@@ -173,7 +173,7 @@ static void leave(ef_level_margins *kept, size_t position) {
 }
 
 /* Makes room for one more row at the end. */
-static bool grow(ef_level_margins *kept) {
+static bool grow_margins(ef_level_margins *kept) {
     if (!ef_positions_are_short(kept->n_rows + 1))
         return false;
     if (kept->n_rows == kept->capacity) {
@@ -204,8 +204,8 @@ bool ef_level_margins_follow(ef_level_margins *kept, const ef_change *change, ui
             continue;
         }
         if (change->replaces)
-            take(kept, position);
-        else if (!grow(kept))
+            take_margins(kept, position);
+        else if (!grow_margins(kept))
             return false;
         kept->tiers[position] = EF_TIER_NEW;
         kept->clusters[position] = labels[i] != EF_NO_CLUSTER ? (uint16_t)labels[i] : UINT16_MAX;
@@ -229,9 +229,9 @@ static size_t note_moves(ef_level_margins *kept, const ef_center_move *m, bool d
         if (kept->n_in[j] + kept->users[j] == 0)
             continue;
         kept->moved[j] = (kept->moved[j] + *step) * (1.0 + 0x1p-48);
-        if (kept->moved[j] >= reach(j))
+        if (kept->moved[j] >= reach_margins(j))
             kept->moved[j] = ef_farthest(kept->anchors[j], m->after, k, d);
-        due[j] = kept->moved[j] >= reach(j);
+        due[j] = kept->moved[j] >= reach_margins(j);
         n += due[j] ? kept->n_in[j] : 0;
     }
     /* Towards the median of steps, for a few of them are very long. */
@@ -256,8 +256,8 @@ static bool reserve_move(ef_center_move *m, size_t n_due, size_t n_at_borders) {
 
 /* Takes the rows that are to be looked at out of tiers and from borders; those that are now on the
  * other side of their border it moves. */
-static bool collect(ef_level_margins *kept, ef_center_move *m, const bool due[EF_TIERS],
-                    double step) {
+static bool collect_margins(ef_level_margins *kept, ef_center_move *m, const bool due[EF_TIERS],
+                            double step) {
     for (uint32_t j = 1; j < EF_TIERS; j++) {
         if (!due[j])
             continue;
@@ -271,9 +271,9 @@ static bool collect(ef_level_margins *kept, ef_center_move *m, const bool due[EF
     }
     if (kept->border_rows.n_rows == 0 || !(step > 0.0))
         return true;
-    ef_border_rows_rebase(&kept->border_rows, m, reach(kept->edge));
+    ef_border_rows_rebase(&kept->border_rows, m, reach_margins(kept->edge));
     const ef_border_search search = {
-        .far = LEAVES_BORDER * reach(kept->edge),
+        .far = LEAVES_BORDER * reach_margins(kept->edge),
         .due = due,
         .users = kept->users,
         .clusters = kept->clusters,
@@ -283,27 +283,27 @@ static bool collect(ef_level_margins *kept, ef_center_move *m, const bool due[EF
 
 /* The highest tier above `least` that a margin, measured from `after`, allows: the tier's reach,
  * and what centers have moved since its anchor. 0 for none, EF_TIERS if memory is short. */
-static uint32_t choose(ef_level_margins *kept, const ef_center_move *m, float margin,
-                       uint32_t least) {
+static uint32_t choose_margins(ef_level_margins *kept, const ef_center_move *m, float margin,
+                               uint32_t least) {
     for (uint32_t j = in_use(kept, tier_for(margin)); j > least; j--) {
         if (kept->n_in[j] + kept->users[j] == 0 &&
             !anchor(kept, j, m->after, (size_t)m->n_clusters * m->map->n_columns))
             return EF_TIERS;
-        if ((double)margin >= reach(j) + kept->moved[j])
+        if ((double)margin >= reach_margins(j) + kept->moved[j])
             return j;
     }
     return 0;
 }
 
 /* What becomes of a row that was looked at: its cluster, and where it is kept from now on. */
-static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
-                   const ef_survey *found, unsigned i, const float *panel) {
+static bool settle_margins(ef_level_margins *kept, ef_center_move *m, size_t position,
+                           const ef_survey *found, unsigned i, const float *panel) {
     const uint32_t from = cluster_of(kept, position), to = found->nearest[i];
     if (from != to) {
         kept->clusters[position] = (uint16_t)to;
         ef_center_move_row(m, position, m->room + i, from, to);
     }
-    const uint32_t tier = choose(kept, m, found->margin[i], kept->edge);
+    const uint32_t tier = choose_margins(kept, m, found->margin[i], kept->edge);
     if (tier == EF_TIERS)
         return false;
     if (tier != 0) {
@@ -312,7 +312,7 @@ static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
         return true;
     }
     const uint32_t least = kept->edge > THIRD_BEFORE_EDGE ? kept->edge - THIRD_BEFORE_EDGE : 0;
-    const uint32_t allowed = choose(kept, m, found->beyond[i], least);
+    const uint32_t allowed = choose_margins(kept, m, found->beyond[i], least);
     if (allowed == EF_TIERS)
         return false;
     uint8_t third = (uint8_t)allowed;
@@ -324,7 +324,7 @@ static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
 }
 
 /* Looks at the rows that were taken out, and settles each. */
-static bool look(ef_level_margins *kept, ef_center_move *m, const ef_centers *centers) {
+static bool look_margins(ef_level_margins *kept, ef_center_move *m, const ef_centers *centers) {
     float *const values = m->room, *const panel = m->room + (size_t)m->map->n_columns * EF_PANEL;
     for (size_t first = 0; first < m->n_look; first += EF_PANEL) {
         const uint32_t *const rows = m->look + first;
@@ -335,7 +335,7 @@ static bool look(ef_level_margins *kept, ef_center_move *m, const ef_centers *ce
             ef_data_gather(m->data, rows[i], values + i);
         m->work.rows_undecided += m->kernels->survey(centers, m->map, values, n, panel, &found);
         for (unsigned i = 0; i < n; i++)
-            if (!settle(kept, m, rows[i], &found, i, panel))
+            if (!settle_margins(kept, m, rows[i], &found, i, panel))
                 return false;
     }
     m->work.rows_assigned += m->n_look;
@@ -370,7 +370,7 @@ bool ef_level_margins_move(ef_level_margins *kept, ef_center_move *m) {
     if (n_due > most || !reserve_move(m, n_due, kept->border_rows.n_rows))
         return false;
     ef_border_rows_measure(&kept->border_rows, m);
-    if (!collect(kept, m, due, step) || m->n_look > most)
+    if (!collect_margins(kept, m, due, step) || m->n_look > most)
         return false;
 #ifdef NDEBUG
     if (m->n_look == 0)
@@ -382,7 +382,7 @@ bool ef_level_margins_move(ef_level_margins *kept, ef_center_move *m) {
     ef_centers centers;
     if (!fits || !ef_centers_init(&centers, m->after, k, d, m->kernels->tile))
         return false;
-    fits = look(kept, m, &centers);
+    fits = look_margins(kept, m, &centers);
 #ifndef NDEBUG
     if (fits)
         check_all(kept, m, &centers);

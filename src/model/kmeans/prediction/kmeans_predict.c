@@ -141,7 +141,7 @@ static bool worker_init(worker *own, uint32_t d) {
 }
 
 /* Runs a prediction; on success *loss is the loss of the rows that have a grid point. */
-static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
+static efface_status run_prediction(prediction *p, ef_i128 *loss, efface_error *error) {
     const uint32_t k = p->by->n_clusters;
     const uint32_t d = p->by->domain.map.n_columns;
     const size_t n_panels = p->n_rows / EF_PANEL + (p->n_rows % EF_PANEL != 0);
@@ -186,7 +186,7 @@ efface_status ef_kmeans_predict(const void *predictor, size_t n_rows, const floa
     prediction p = {
         .by = predictor, .matrix = values, .stride = stride, .n_rows = n_rows, .numbers = numbers};
     ef_i128 loss;
-    return run(&p, &loss, error);
+    return run_prediction(&p, &loss, error);
 }
 
 efface_status ef_kmeans_predict_labels(const ef_kmeans_predictor *by, size_t n_rows,
@@ -197,11 +197,12 @@ efface_status ef_kmeans_predict_labels(const ef_kmeans_predictor *by, size_t n_r
                     .n_rows = n_rows,
                     .labels = labels};
     ef_i128 loss;
-    return run(&p, &loss, error);
+    return run_prediction(&p, &loss, error);
 }
 
-static efface_status measure(const ef_kmeans_predictor *by, size_t n_rows, const float *values,
-                             size_t stride, double *squares, efface_error *error) {
+static efface_status measure_clusters(const ef_kmeans_predictor *by, size_t n_rows,
+                                      const float *values, size_t stride, double *squares,
+                                      efface_error *error) {
     if (n_rows != 0 && (values == NULL || squares == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and squares must not be NULL");
     const efface_status status = ef_matrix_check(&ef_kmeans_family, by, by->domain.map.n_columns,
@@ -211,7 +212,7 @@ static efface_status measure(const ef_kmeans_predictor *by, size_t n_rows, const
     prediction p = {
         .by = by, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
     ef_i128 loss;
-    return run(&p, &loss, error);
+    return run_prediction(&p, &loss, error);
 }
 
 efface_status efface_kmeans_square_distances(const efface_model *of, size_t n_rows,
@@ -221,14 +222,15 @@ efface_status efface_kmeans_square_distances(const efface_model *of, size_t n_ro
     if (model == NULL)
         return EFFACE_E_ARGUMENT;
     const ef_kmeans_predictor by = ef_predictor_of(model);
-    return measure(&by, n_rows, values, stride, squares, error);
+    return measure_clusters(&by, n_rows, values, stride, squares, error);
 }
 
 efface_status efface_predictor_square_distances(const efface_predictor *predictor, size_t n_rows,
                                                 const float *values, size_t stride, double *squares,
                                                 efface_error *error) {
     const ef_kmeans_predictor *const by = ef_predictor_part(predictor, EFFACE_FAMILY_KMEANS, error);
-    return by != NULL ? measure(by, n_rows, values, stride, squares, error) : EFFACE_E_ARGUMENT;
+    return by != NULL ? measure_clusters(by, n_rows, values, stride, squares, error)
+                      : EFFACE_E_ARGUMENT;
 }
 
 static efface_status check_columns(const ef_kmeans *model, const efface_data *data,
@@ -253,7 +255,7 @@ efface_status efface_kmeans_labels(const efface_model *of, const efface_data *da
     const ef_kmeans_predictor by = ef_predictor_of(model);
     prediction p = {.by = &by, .data = data, .n_rows = data->n_rows, .labels = labels};
     ef_i128 loss;
-    return run(&p, &loss, error);
+    return run_prediction(&p, &loss, error);
 }
 
 efface_status efface_kmeans_loss(const efface_model *of, const efface_data *data, double *loss,
@@ -276,7 +278,7 @@ efface_status efface_kmeans_loss(const efface_model *of, const efface_data *data
     const ef_kmeans_predictor by = ef_predictor_of(model);
     prediction p = {.by = &by, .data = data, .n_rows = data->n_rows};
     ef_i128 inside;
-    status = run(&p, &inside, error);
+    status = run_prediction(&p, &inside, error);
     if (status == EFFACE_OK) {
         /* Rows outside come last and in the order of positions, whatever the threads did. */
         double outside = 0.0;

@@ -165,7 +165,7 @@ static void add_distances(const ef_kernels *kernels, const sample *s, size_t pan
 }
 
 /* The silhouette of a row from the sums of its distances to each cluster. */
-static double score(const sample *s, uint32_t own, const double *sums) {
+static double score_silhouette(const sample *s, uint32_t own, const double *sums) {
     if (s->sizes[own] == 1)
         return 0.0;
     const double a = sums[own] / (double)(s->sizes[own] - 1);
@@ -211,7 +211,8 @@ static void score_block(const ef_kernels *kernels, sample *s, scratch *w, size_t
         for (size_t i = 0; i < n; i++)
             add_distances(kernels, s, panel, w->points + i * d, w->sums + i * s->n_clusters);
     for (size_t i = 0; i < n; i++)
-        s->scores[first + i] = score(s, s->clusters[first + i], w->sums + i * s->n_clusters);
+        s->scores[first + i] =
+            score_silhouette(s, s->clusters[first + i], w->sums + i * s->n_clusters);
 }
 
 static void score_blocks(void *context, unsigned worker, size_t first, size_t last) {

@@ -193,8 +193,8 @@ static void mark(uint8_t *needs, size_t n, uint32_t shift) {
 /* ---------------------------------------------------------------- a pilot */
 
 /* Makes of a pilot's points all that follows from them, and the marks. Counts are zero on entry. */
-static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
-                            uint8_t *marks, efface_error *error) {
+static efface_status survey_sample(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
+                                   uint8_t *marks, efface_error *error) {
     efface_status status = look_around(builder, model, pilot, marks, error);
     if (status == EFFACE_OK)
         status = find_needs(builder, &model->plan, pilot, marks, error);
@@ -217,7 +217,7 @@ efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t
     const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
     if (status == EFFACE_OK)
         status = ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error);
-    return status == EFFACE_OK ? survey(builder, model, pilot, marks, error) : status;
+    return status == EFFACE_OK ? survey_sample(builder, model, pilot, marks, error) : status;
 }
 
 efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks, bool *fits,
@@ -225,8 +225,9 @@ efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t
     const size_t k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
-    const efface_status status =
-        found.counts != NULL ? survey(builder, model, &found, marks, error) : ef_fail_memory(error);
+    const efface_status status = found.counts != NULL
+                                     ? survey_sample(builder, model, &found, marks, error)
+                                     : ef_fail_memory(error);
     *fits = status == EFFACE_OK && found.spread == pilot->spread &&
             memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0 &&
             found.shift == pilot->shift && found.n_sample == pilot->n_sample &&

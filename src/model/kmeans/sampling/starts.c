@@ -50,8 +50,8 @@ typedef struct trial {
 
 /* Gives the rows of a set, whose base exponents are known, the weights that they have in a sample
  * with this shift. *total becomes what these add up to before they are cut down. */
-static efface_status weigh(efface_data *set, const uint8_t *bases, uint32_t shift, ef_i128 *total,
-                           efface_error *error) {
+static efface_status weigh_starts(efface_data *set, const uint8_t *bases, uint32_t shift,
+                                  ef_i128 *total, efface_error *error) {
     int64_t *const weights = ef_alloc(set->n_rows, sizeof *weights);
     if (weights == NULL)
         return ef_fail_memory(error);
@@ -172,8 +172,8 @@ static efface_status pool(trial *t, const efface_data *data, const size_t *posit
 }
 
 /* Makes sets of the rows of the jury, and of those of them that are in the sample. */
-static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
-                            const uint8_t *codes, efface_error *error) {
+static efface_status gather_starts(trial *t, ef_kmeans *model, const efface_data *data,
+                                   const uint8_t *codes, efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
     ef_i128 total;
     size_t *positions = NULL, n_jury = 0, n_sample = 0;
@@ -192,9 +192,10 @@ static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
     uint8_t *const bases = ef_alloc(t->jury->n_rows, sizeof *bases); /* the sample's come first */
     status = bases != NULL ? find_bases(model, t->jury, bases, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = weigh(t->sample, bases, pilot->shift, &total, error);
+        status = weigh_starts(t->sample, bases, pilot->shift, &total, error);
     if (status == EFFACE_OK)
-        status = weigh(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error);
+        status =
+            weigh_starts(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error);
     ef_free(bases);
     return status;
 }
@@ -205,7 +206,7 @@ static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *d
     const size_t k = model->plan.n_clusters, d = map->n_columns;
     *t = (trial){.plan = model->plan};
     t->plan.method = EFFACE_METHOD_LLOYD;
-    efface_status status = gather(t, model, data, codes, error);
+    efface_status status = gather_starts(t, model, data, codes, error);
     if (status == EFFACE_OK)
         status = ef_workspace_init(&t->runs, t->sample, map, &t->plan, error);
     if (status == EFFACE_OK)

@@ -295,7 +295,7 @@ static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
 }
 
 /* Which of the slots whose bits are set have candidates that may be nearer to one of its rows. */
-static uint64_t sift(const ef_greedy *g, size_t panel, uint64_t slots) {
+static uint64_t sift_candidates(const ef_greedy *g, size_t panel, uint64_t slots) {
     const uint32_t tile = g->passes->kernels->tile;
     uint64_t found = 0;
     for (uint32_t f = 0; f < g->n_sieves; f++) {
@@ -356,7 +356,7 @@ static void try_panels(void *context, unsigned number, size_t first, size_t last
         for (uint32_t s = 0; s < g->n_slots; s++)
             wanted |= (uint64_t)(g->same_as[s] == s && may_gain(g, p, s)) << s;
         if (g->sifts && wanted != 0)
-            wanted = sift(g, p, wanted);
+            wanted = sift_candidates(g, p, wanted);
         state->tried = wanted;
         state->reached = 0;
         for (; wanted != 0; wanted &= wanted - 1)

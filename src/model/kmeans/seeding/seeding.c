@@ -70,7 +70,7 @@ static double bound_of(const seeding_round *r, size_t position) {
 }
 
 /* Lets the rows of a panel see one more seed. */
-static void measure(const seeding_round *r, size_t panel, size_t last) {
+static void measure_seeds(const seeding_round *r, size_t panel, size_t last) {
     const ef_workspace *const space = r->space;
     panel_bound *const bound = &r->panels[panel];
     float *const upper = r->upper + panel * EF_PANEL;
@@ -100,11 +100,11 @@ static bool may_win(const seeding_round *r, size_t panel, size_t last, uint32_t 
     if (r->round == 0)
         return true;
     if (bound->seen == 0)
-        measure(r, panel, last);
+        measure_seeds(r, panel, last);
     while (!ef_race_hopeless(least_high, 1, bound->most, key)) {
         if (bound->seen == r->round)
             return true;
-        measure(r, panel, last);
+        measure_seeds(r, panel, last);
     }
     return false;
 }

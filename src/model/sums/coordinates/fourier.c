@@ -72,7 +72,7 @@ static void features_of(const double turns[EF_PANEL], float features[EF_PANEL]) 
 }
 
 /* Values of a panel as doubles: CHUNK inputs of it. */
-static void convert(const float *panel, const uint32_t *inputs, size_t n, double *values) {
+static void convert_features(const float *panel, const uint32_t *inputs, size_t n, double *values) {
     for (size_t j = 0; j < n; j++)
         for (int i = 0; i < EF_PANEL; i++)
             values[j * EF_PANEL + (size_t)i] =
@@ -112,7 +112,7 @@ void ef_fourier_panel(const ef_fourier *fourier, const float *panel, const uint3
                 turns[f * EF_PANEL + i] = fourier->phases[first + f];
         for (size_t begin = 0; begin < n; begin += CHUNK) {
             const size_t n_values = n - begin < CHUNK ? n - begin : CHUNK;
-            convert(panel, inputs + begin, n_values, values);
+            convert_features(panel, inputs + begin, n_values, values);
             for (size_t f = 0; f < n_features; f++)
                 add_products(fourier->frequencies + (first + f) * n + begin, values, n_values,
                              turns + f * EF_PANEL);

@@ -69,7 +69,7 @@ static bool takes_more(const entry *e) {
     return e->has == ERRORS || e->has == DIRECTIONS;
 }
 
-static const entry *find(const ef_view_shape *shape, uint32_t number) {
+static const entry *find_table(const ef_view_shape *shape, uint32_t number) {
     for (size_t i = 0; i < N_ENTRIES; i++) {
         const entry *const e = &entries[i];
         if (e->view == shape->view && (shape->is_whole || e->published) &&
@@ -87,7 +87,7 @@ static void name_columns(efface_table *table, const char *const *names, uint32_t
 }
 
 bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *more) {
-    const entry *const e = find(shape, number);
+    const entry *const e = find_table(shape, number);
     if (e == NULL)
         return false;
     const bool has_classes = ef_view_has_classes(shape->view);
@@ -167,7 +167,7 @@ static void read_errors(const ef_view *v, const ef_view_shape *shape, uint64_t r
 void ef_view_read_table(const ef_view *v, const ef_view_shape *shape, uint32_t number, uint64_t row,
                         const double *offsets, double *values) {
     const size_t n = shape->n_terms;
-    switch (find(shape, number)->has) {
+    switch (find_table(shape, number)->has) {
     case COLUMN_MEANS:
         for (uint32_t j = 0; j < shape->n_columns; j++)
             values[j] = v->centers[j] + (offsets != NULL ? offsets[j] : 0.0);
