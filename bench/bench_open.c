@@ -1,5 +1,6 @@
 /* efface-bench: the data a command works on, from a file or generated. */
 #include "bench.h"
+#include "bench_skewed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,20 +14,20 @@ static efface_status make_gaussian(const bench_shape *shape, uint64_t seed, effa
 
 static efface_status make_scales(const bench_shape *shape, uint64_t seed, efface_data **out,
                                  efface_error *error) {
-    return efface_data_make_skewed(EFFACE_SKEW_SCALES, shape->n_clusters, shape->n_columns,
-                                   shape->n_rows, seed, out, error);
+    return bench_make_skewed(BENCH_SKEW_SCALES, shape->n_clusters, shape->n_columns, shape->n_rows,
+                             seed, out, error);
 }
 
 static efface_status make_tails(const bench_shape *shape, uint64_t seed, efface_data **out,
                                 efface_error *error) {
-    return efface_data_make_skewed(EFFACE_SKEW_TAILS, shape->n_clusters, shape->n_columns,
-                                   shape->n_rows, seed, out, error);
+    return bench_make_skewed(BENCH_SKEW_TAILS, shape->n_clusters, shape->n_columns, shape->n_rows,
+                             seed, out, error);
 }
 
 static efface_status make_duplicates(const bench_shape *shape, uint64_t seed, efface_data **out,
                                      efface_error *error) {
-    return efface_data_make_skewed(EFFACE_SKEW_DUPLICATES, shape->n_clusters, shape->n_columns,
-                                   shape->n_rows, seed, out, error);
+    return bench_make_skewed(BENCH_SKEW_DUPLICATES, shape->n_clusters, shape->n_columns,
+                             shape->n_rows, seed, out, error);
 }
 
 static const bench_set sets[] = {

@@ -447,24 +447,6 @@ EFFACE_API efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t
                                                    size_t rows_per_cluster, uint64_t seed,
                                                    efface_data **out, efface_error *error);
 
-/* What is skewed in a set that efface_data_make_skewed makes. */
-typedef enum efface_skew {
-    EFFACE_SKEW_SCALES = 0, /* the size of clusters, and how far out they are: 90 % of the rows are
-                               at the scale 1, 9 % at 100, 0.9 % at 10^4, 0.1 % at 10^6 */
-    EFFACE_SKEW_TAILS = 1,  /* the values of every other column: half are 0, and one in x of the
-                               others is larger than x */
-    EFFACE_SKEW_DUPLICATES = 2 /* how often a row occurs: all are copies of 16 rows a cluster, the
-                               first of which is all 0 */
-} efface_skew;
-
-/* Makes a set on which k-means is hard, n_rows rows in all, labelled by cluster: rare clusters that
- * hold most of the loss, rare large values, copies, zeros (src/data/generated/skewed.c has the
- * definition). The same arguments give the same bits everywhere. Errors: MEMORY, LIMIT; ARGUMENT
- * for another kind of skew, or rows without clusters. */
-EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_clusters,
-                                                 uint32_t n_columns, size_t n_rows, uint64_t seed,
-                                                 efface_data **out, efface_error *error);
-
 /* ------------------------------------------------------------------ models: parameters */
 
 /* A fitted model, of any family. A family is a kind of model, and has parameters and a fit function

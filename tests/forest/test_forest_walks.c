@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "../bench/bench_skewed.h"
 #include "forest/forest_scene.h"
 
 #define N_TREES 20
@@ -130,8 +131,7 @@ static law_rows make_ties(void) {
 
 static law_rows make_duplicates(void) {
     efface_data *data = NULL;
-    REQUIRE_OK(
-        efface_data_make_skewed(EFFACE_SKEW_DUPLICATES, 5, 6, STAND_IN_ROWS, 7, &data, error));
+    REQUIRE_OK(bench_make_skewed(BENCH_SKEW_DUPLICATES, 5, 6, STAND_IN_ROWS, 7, &data, error));
     law_rows rows = rows_of_set(data);
     for (size_t i = 0; i < rows.n; i++)
         if (one_in(6)) /* copies in different classes cannot be parted */
@@ -157,7 +157,7 @@ static law_rows make_constants(void) {
 
 static law_rows make_tails(void) {
     efface_data *data = NULL;
-    REQUIRE_OK(efface_data_make_skewed(EFFACE_SKEW_TAILS, 6, 7, STAND_IN_ROWS, 9, &data, error));
+    REQUIRE_OK(bench_make_skewed(BENCH_SKEW_TAILS, 6, 7, STAND_IN_ROWS, 9, &data, error));
     law_rows rows = rows_of_set(data);
     for (size_t i = 0; i < rows.n; i += 9)
         rows.values[i * rows.d + i % rows.d] = sign(spread_out(1.0f, -60, 120));

@@ -6,6 +6,7 @@
 #ifndef EF_TESTS_CASE_ROWS_H
 #define EF_TESTS_CASE_ROWS_H
 
+#include "../bench/bench_skewed.h"
 #include "law/draws.h"
 #include "law/law_families.h"
 
@@ -92,7 +93,7 @@ static inline void fill_skewed(law_rows *t, uint64_t seed) {
     const uint64_t skew = mix(seed) % 3;
     const uint32_t n_clusters = 4 + (uint32_t)(mix(seed + 1) % 5);
     efface_data *data = NULL;
-    if (efface_data_make_skewed((efface_skew)skew, n_clusters, t->d, t->n, seed, &data, NULL) !=
+    if (bench_make_skewed((bench_skew)skew, n_clusters, t->d, t->n, seed, &data, NULL) !=
         EFFACE_OK) {
         fputs("out of memory\n", stderr);
         exit(2);

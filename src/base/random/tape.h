@@ -24,7 +24,7 @@ typedef enum ef_purpose {
     EF_TAPE_RESEED = 2,   /* the race for an empty cluster: index id, step level, sub cluster */
     EF_TAPE_PHASE = 3,    /* a lattice phase: index dimension, step level */
     EF_TAPE_SAMPLE = 4,   /* sample of a metric: index id */
-    EF_TAPE_GAUSSIAN = 5, /* generated data (gaussian.c and skewed.c say which index is what) */
+    EF_TAPE_GAUSSIAN = 5, /* generated data (gaussian.c says which index is what) */
     EF_TAPE_MEMBER = 6,   /* sample of pyramid: index id */
     EF_TAPE_REDRAW = 7,   /* a fresh seed, for the paper's own way: index draw; that of a node of a
                              tree: step number, sub depth + 1 */

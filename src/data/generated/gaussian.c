@@ -23,9 +23,10 @@
 #include "base/memory/memory.h"
 #include "base/random/normals.h"
 #include "base/random/tape.h"
-#include "data/generated/generated.h"
+#include "data/set/rows.h"
 
 #define SIGMA 0x1.c9f25c5bfedd9p-1 /* sqrt(0.8) */
+#define BATCH_FLOATS 65536u
 
 static void make_centre(uint64_t seed, uint64_t cluster, uint32_t n_columns, double *centre) {
     for (uint32_t j = 0; j < n_columns; j++)
@@ -39,9 +40,8 @@ typedef struct gaussian_set {
 } gaussian_set;
 
 /* The centre is that of the rows before, but for the first row of a cluster. */
-static void make_row(const void *context, size_t row, double *centre, float *values,
+static void make_row(const gaussian_set *set, size_t row, double *centre, float *values,
                      int64_t *label) {
-    const gaussian_set *const set = context;
     const size_t cluster = row / set->rows_per_cluster;
     if (row % set->rows_per_cluster == 0)
         make_centre(set->seed, cluster, set->n_columns, centre);
@@ -52,6 +52,29 @@ static void make_row(const void *context, size_t row, double *centre, float *val
             values[j + 1] = (float)(centre[j + 1] + SIGMA * normals.second);
     }
     *label = (int64_t)cluster;
+}
+
+static efface_status make_rows(const gaussian_set *set, size_t n_rows, efface_data *data,
+                               efface_error *error) {
+    const uint32_t d = set->n_columns;
+    const size_t batch_rows = BATCH_FLOATS / d; /* at least 2 */
+    float *const values = ef_alloc(batch_rows * d, sizeof *values);
+    int64_t *const labels = ef_alloc(batch_rows, sizeof *labels);
+    double *const centre = ef_alloc(d, sizeof *centre);
+    efface_status status = values != NULL && labels != NULL && centre != NULL
+                               ? ef_data_reserve(data, n_rows, error)
+                               : ef_fail_memory(error);
+    for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += batch_rows) {
+        const size_t batch = n_rows - first < batch_rows ? n_rows - first : batch_rows;
+        for (size_t i = 0; i < batch; i++)
+            make_row(set, first + i, centre, values + i * d, labels + i);
+        const efface_rows rows = {.n_rows = batch, .values = values, .labels = labels};
+        status = efface_data_add(data, &rows, error);
+    }
+    ef_free(centre);
+    ef_free(labels);
+    ef_free(values);
+    return status;
 }
 
 efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
@@ -69,5 +92,13 @@ efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
                        "%u clusters of %zu rows each are more rows than a set can hold (%lld)",
                        n_clusters, rows_per_cluster, (long long)EFFACE_MAX_WEIGHT - 1);
     const gaussian_set set = {n_columns, rows_per_cluster, seed};
-    return ef_data_generate(n_columns, n_rows, make_row, &set, out, error);
+    efface_data *data = NULL;
+    efface_status status = efface_data_create(n_columns, &data, error);
+    if (status == EFFACE_OK) /* n_columns is between 1 and EFFACE_MAX_COLUMNS */
+        status = make_rows(&set, n_rows, data, error);
+    if (status == EFFACE_OK)
+        *out = data;
+    else
+        efface_data_free(data);
+    return status;
 }

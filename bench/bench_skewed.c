@@ -5,7 +5,7 @@
  *
  * The definition. Operations are on doubles, each rounded to nearest, in the order written; values
  * are rounded to float32 at the end. n rows, K clusters; row i has the id i. v(row i, what) is
- * ef_tape_unit of tape(seed, EF_TAPE_GAUSSIAN, sub, i, j) for column j, where sub is
+ * made of the tape (src/base/tape.h; purpose 5, sub, index i, step j for column j), where sub is
  * 2^16 (1 + skew) + what, so that no set shares a number with another one, nor with gaussian.c.
  * v(cluster c, what) has the index 2^64 - 1 - c instead, which no row has.
  *
@@ -33,23 +33,38 @@
  *     m + s                  m = 0 if v(cluster, 0) < 1/2, else floor(100 v(cluster, 1))
  *                            s = floor(3 v(point p, 2)) - 1, drawn as if p were a row
  */
-#include "base/errors/status.h"
-#include "base/random/tape.h"
-#include "data/generated/generated.h"
+#include "bench_skewed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #define N_GROUPS 4u
 #define POINTS_PER_CLUSTER 16u
+#define BATCH 256u
 
 typedef struct skewed_set {
-    efface_skew skew;
+    bench_skew skew;
     uint32_t n_clusters, n_columns;
     uint64_t seed;
     size_t ends[N_GROUPS]; /* of each group, the row after its last */
 } skewed_set;
 
+/* Philox4x32-10, as the library has it. */
 static double draw(const skewed_set *set, uint64_t index, uint32_t what, uint32_t column) {
     const uint32_t sub = ((1u + (uint32_t)set->skew) << 16) + what;
-    return ef_tape_unit(ef_tape(set->seed, EF_TAPE_GAUSSIAN, sub, index, column));
+    uint32_t c[] = {(uint32_t)index, (uint32_t)(index >> 32), column, 5u + (sub << 8)};
+    uint32_t k0 = (uint32_t)set->seed, k1 = (uint32_t)(set->seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        const uint64_t p0 = UINT64_C(0xD2511F53) * c[0], p1 = UINT64_C(0xCD9E8D57) * c[2];
+        c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
+        c[1] = (uint32_t)p1;
+        c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
+        c[3] = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    const uint64_t bits = c[0] | (uint64_t)c[1] << 32;
+    return ((double)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
 static double draw_of_cluster(const skewed_set *set, uint32_t cluster, uint32_t what,
@@ -71,10 +86,7 @@ static void size_groups(skewed_set *set, size_t n_rows) {
     set->ends[0] = end;
 }
 
-static void make_scales_row(const void *context, size_t row, double *unused, float *values,
-                            int64_t *label) {
-    const skewed_set *const set = context;
-    (void)unused;
+static void make_scales_row(const skewed_set *set, size_t row, float *values, int64_t *label) {
     uint32_t group = 0;
     double scale = 1.0;
     while (row >= set->ends[group]) {
@@ -94,10 +106,7 @@ static void make_scales_row(const void *context, size_t row, double *unused, flo
 
 /* ---------------------------------------------------------------- tails */
 
-static void make_tails_row(const void *context, size_t row, double *unused, float *values,
-                           int64_t *label) {
-    const skewed_set *const set = context;
-    (void)unused;
+static void make_tails_row(const skewed_set *set, size_t row, float *values, int64_t *label) {
     const uint32_t cluster = (uint32_t)(row % set->n_clusters);
     for (uint32_t j = 0; j < set->n_columns; j++) {
         const double v = draw(set, row, 0, j);
@@ -111,10 +120,7 @@ static void make_tails_row(const void *context, size_t row, double *unused, floa
 
 /* ---------------------------------------------------------------- duplicates */
 
-static void make_duplicates_row(const void *context, size_t row, double *unused, float *values,
-                                int64_t *label) {
-    const skewed_set *const set = context;
-    (void)unused;
+static void make_duplicates_row(const skewed_set *set, size_t row, float *values, int64_t *label) {
     const double v = draw(set, row, 0, 0);
     const double n_points = (double)POINTS_PER_CLUSTER * (double)set->n_clusters;
     const uint64_t point = (uint64_t)(n_points * (v * v * v));
@@ -131,23 +137,41 @@ static void make_duplicates_row(const void *context, size_t row, double *unused,
 
 /* ---------------------------------------------------------------- all of them */
 
-efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_clusters, uint32_t n_columns,
-                                      size_t n_rows, uint64_t seed, efface_data **out,
-                                      efface_error *error) {
-    static const ef_row_maker makers[] = {make_scales_row, make_tails_row, make_duplicates_row};
-    if (out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "out must not be NULL");
-    if ((unsigned)skew >= sizeof makers / sizeof makers[0])
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a skew", (int)skew);
-    if (n_clusters == 0 && n_rows != 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "there must be at least one cluster");
-    if (n_clusters > EFFACE_MAX_CLUSTERS)
-        return ef_fail(error, EFFACE_E_LIMIT, "%u clusters are more than the limit of %u",
-                       n_clusters, EFFACE_MAX_CLUSTERS);
-    if ((uint64_t)n_rows >= (uint64_t)EFFACE_MAX_WEIGHT)
-        return ef_fail(error, EFFACE_E_LIMIT, "%zu rows are more than a set can hold (%lld)",
-                       n_rows, (long long)EFFACE_MAX_WEIGHT - 1);
+static efface_status fail(efface_error *error, efface_status status, const char *message) {
+    if (error != NULL) {
+        *error = (efface_error){.status = status};
+        (void)snprintf(error->message, sizeof error->message, "%s", message);
+    }
+    return status;
+}
+
+typedef void row_maker(const skewed_set *set, size_t row, float *values, int64_t *label);
+
+efface_status bench_make_skewed(bench_skew skew, uint32_t n_clusters, uint32_t n_columns,
+                                size_t n_rows, uint64_t seed, efface_data **out,
+                                efface_error *error) {
+    static row_maker *const makers[] = {make_scales_row, make_tails_row, make_duplicates_row};
     skewed_set set = {.skew = skew, .n_clusters = n_clusters, .n_columns = n_columns, .seed = seed};
+    efface_data *data = NULL;
+    if (n_clusters == 0)
+        return fail(error, EFFACE_E_ARGUMENT, "there must be at least one cluster");
+    int64_t labels[BATCH];
     size_groups(&set, n_rows);
-    return ef_data_generate(n_columns, n_rows, makers[skew], &set, out, error);
+    efface_status status = efface_data_create(n_columns, &data, error);
+    float *const values = malloc(sizeof *values * BATCH * n_columns + 1);
+    if (status == EFFACE_OK && values == NULL)
+        status = fail(error, EFFACE_E_MEMORY, "memory is short");
+    for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += BATCH) {
+        const size_t n = n_rows - first < BATCH ? n_rows - first : BATCH;
+        for (size_t i = 0; i < n; i++)
+            makers[skew](&set, first + i, values + i * n_columns, labels + i);
+        const efface_rows rows = {.n_rows = n, .values = values, .labels = labels};
+        status = efface_data_add(data, &rows, error);
+    }
+    free(values);
+    if (status == EFFACE_OK)
+        *out = data;
+    else
+        efface_data_free(data);
+    return status;
 }
