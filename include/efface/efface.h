@@ -1290,7 +1290,7 @@ EFFACE_API efface_status efface_forest_export(const efface_model *model, const e
 
 /* Makes a predictor from the bytes of a file, or from the file. Every byte is covered by a digest.
  * Release with efface_predictor_free. Errors: MEMORY; FORMAT for bytes that are something else,
- * damaged, or of a newer format; IO. */
+ * damaged, or of another format; IO. */
 EFFACE_API efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes,
                                                  efface_predictor **out, efface_error *error);
 EFFACE_API efface_status efface_predictor_load(const char *path, efface_predictor **out,
@@ -1300,7 +1300,7 @@ EFFACE_API efface_status efface_predictor_load(const char *path, efface_predicto
 EFFACE_API void efface_predictor_free(efface_predictor *predictor);
 
 typedef struct efface_predictor_info {
-    uint32_t format; /* of the bytes: 3, or 2 if they are older */
+    uint32_t format; /* of the bytes: 3 */
     efface_family family;
     uint32_t n_columns;
     efface_predicts predicts;

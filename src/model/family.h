@@ -98,7 +98,7 @@ typedef struct ef_family {
     /* Canonical bytes. A state that was read is cold: it knows no rows, and can follow a change
      * that takes none. `attach` gives it its rows, as they are after the changes that it has
      * followed; if it fails, all that can still be done with the state is to free it. Bytes of a
-     * definition that has changed since are outdated and cannot be read. */
+     * definition that has changed since are outdated and cannot be read (NULL: there are none). */
     void (*write)(ef_writer *writer, const void *state);
     efface_status (*read)(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
                           void **state, efface_error *error);
@@ -116,7 +116,6 @@ typedef struct ef_family {
     efface_status (*read_predictor)(ef_decoder *decoder, uint32_t n_columns, void **out,
                                     efface_error *error);
     void (*free_predictor)(void *predictor);
-    uint32_t predictor_since; /* files before this format have another part, which is not read */
     efface_predicts (*predicts)(const void *predictor, uint32_t *n_numbers);
     efface_status (*predict)(const void *predictor, size_t n_rows, const float *values,
                              size_t stride, efface_number *numbers, efface_error *error);
@@ -181,9 +180,10 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
 /* What to say where a family has no reason of its own. */
 extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[];
 
+#define EF_PREDICTOR_FORMAT 3 /* of its bytes */
+
 /* A published model (predictor.c). */
 struct efface_predictor {
-    uint32_t format; /* of the bytes it was made of, or would be written to */
     const ef_family *family;
     void *part; /* the family's own */
     uint32_t n_columns;

@@ -11,6 +11,8 @@
 
 #define MOST_COLUMNS 16
 
+uint32_t tally_definition = 1;
+
 typedef struct tally {
     tally_params params;
     ef_totals totals;
@@ -177,6 +179,7 @@ static void commit(void *state, void *next) {
 
 static void write_state(ef_writer *w, const void *state) {
     const tally *const t = state;
+    ef_write_u32(w, tally_definition);
     ef_write_u64(w, t->totals.n_rows);
     ef_write_u64(w, (uint64_t)t->totals.total_weight);
     for (uint32_t j = 0; j < t->d; j++) {
@@ -192,6 +195,10 @@ static efface_status read_state(ef_decoder *r, const efface_params *params, uint
     if (t == NULL || n_columns > MOST_COLUMNS) {
         ef_free(t);
         return ef_fail_memory(error);
+    }
+    if (ef_read_u32(r) != tally_definition) {
+        ef_free(t);
+        return ef_fail(error, EFFACE_E_FORMAT, "the state is of another definition");
     }
     memcpy(&t->params, params, sizeof t->params);
     t->d = n_columns;
@@ -218,9 +225,9 @@ static efface_status attach(void *state, const efface_data *data, efface_error *
 }
 
 static bool is_outdated(const unsigned char *bytes, size_t n) {
-    (void)bytes;
-    (void)n;
-    return false;
+    ef_decoder r = {.bytes = bytes, .n_bytes = n};
+    const uint32_t definition = ef_read_u32(&r);
+    return !r.failed && definition < tally_definition;
 }
 
 static void locate(const void *a, const void *b, efface_difference *difference) {

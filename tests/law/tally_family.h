@@ -19,4 +19,7 @@ typedef struct tally_params {
 
 tally_params tally_defaults(void);
 
+/* Which definition of a tally holds, from 1: states of those before are outdated. */
+extern uint32_t tally_definition;
+
 #endif

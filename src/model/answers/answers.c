@@ -64,7 +64,7 @@ efface_model_info efface_model_get_info(const efface_model *model) {
 
 efface_predictor_info efface_predictor_get_info(const efface_predictor *p) {
     efface_predictor_info info = {
-        .format = p->format, .family = p->family->number, .n_columns = p->n_columns};
+        .format = EF_PREDICTOR_FORMAT, .family = p->family->number, .n_columns = p->n_columns};
     const asked of = ask_predictor(p);
     info.predicts = of.family->predicts(of.predictor, &info.n_numbers);
     info.n_classes = classes_of(of, NULL, 0);

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT 3
-#define FORMAT_WITHOUT_TEXTS 2 /* is read too */
 #define MAGIC_BYTES (sizeof EFFACE_PREDICTOR_MAGIC - 1)
 #define CLASS_TEXT_BYTES 12           /* of a class and the length of its text */
 #define HEAD_BYTES (MAGIC_BYTES + 24) /* with format, family, columns, flags, bytes of the part */
@@ -70,7 +68,7 @@ void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_da
     const uint32_t n_texts = write_class_texts(&classes, model, texts);
     w->failed |= part.failed | classes.failed;
     ef_write_bytes(w, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES);
-    ef_write_u32(w, FORMAT);
+    ef_write_u32(w, EF_PREDICTOR_FORMAT);
     ef_write_u32(w, (uint32_t)model->family->number);
     ef_write_u32(w, d);
     ef_write_u32(w, (offsets != NULL ? HAS_OFFSETS : 0) | (named ? HAS_NAMES : 0) |
@@ -166,8 +164,7 @@ static efface_status read_class_texts(ef_decoder *r, efface_predictor *p, efface
 static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error *error) {
     const uint32_t number = ef_read_u32(r), d = ef_read_u32(r), flags = ef_read_u32(r);
     const uint64_t n_bytes = ef_read_u64(r);
-    const uint32_t known =
-        HAS_OFFSETS | HAS_NAMES | (p->format == FORMAT_WITHOUT_TEXTS ? 0 : HAS_TEXTS);
+    const uint32_t known = HAS_OFFSETS | HAS_NAMES | HAS_TEXTS;
     if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS || (flags & ~known) != 0)
         return ef_fail_published(error, "its first bytes");
     p->n_columns = d;
@@ -177,11 +174,6 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
                        "the published model is of a family, number %" PRIu32
                        ", that this program does not know; a newer one may be needed",
                        number);
-    if (p->format < p->family->predictor_since)
-        return ef_fail(error, EFFACE_E_FORMAT,
-                       "the published model of the family %s has format %" PRIu32
-                       ", which is too old for this program; publish it again",
-                       p->family->name, p->format);
     efface_status status = EFFACE_OK;
     if ((flags & HAS_OFFSETS) != 0)
         status = read_offsets(r, p, error);
@@ -211,17 +203,17 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
     const uint32_t format = ef_read_u32(&r);
     ef_digest(bytes, n_bytes - sizeof digest, digest);
     const bool whole = memcmp(digest, bytes + n_bytes - sizeof digest, sizeof digest) == 0;
-    if (format != FORMAT && format != FORMAT_WITHOUT_TEXTS)
+    if (format != EF_PREDICTOR_FORMAT)
         return ef_fail(error, EFFACE_E_FORMAT,
-                       "the published model has format %" PRIu32 "; this program knows formats %d "
-                       "and %d, a newer one may be needed",
-                       format, FORMAT_WITHOUT_TEXTS, FORMAT);
+                       "the published model has format %" PRIu32 ", but this program reads format "
+                       "%d; %s",
+                       format, EF_PREDICTOR_FORMAT,
+                       format < EF_PREDICTOR_FORMAT ? "publish it again" : "use a newer program");
     if (!whole)
         return ef_fail_published(error, "it is not what its digest says");
     efface_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);
-    p->format = format;
     const efface_status status = read_body(&r, p, error);
     if (status == EFFACE_OK)
         *out = p;
@@ -237,8 +229,7 @@ efface_status ef_predictor_create(const ef_family *family, void *part, uint32_t 
         family->free_predictor(part);
         return ef_fail_memory(error);
     }
-    *p = (efface_predictor){
-        .format = FORMAT, .family = family, .part = part, .n_columns = n_columns};
+    *p = (efface_predictor){.family = family, .part = part, .n_columns = n_columns};
     *out = p;
     return EFFACE_OK;
 }

@@ -105,12 +105,6 @@ static void describe_forest(const void *state, ef_listener to) {
     tell_forest(to, "depth", info.depth);
 }
 
-static bool is_outdated(const unsigned char *bytes, size_t n) {
-    (void)bytes;
-    (void)n;
-    return false;
-}
-
 /* ---------------------------------------------------------------- predictors */
 
 /* A forest that was published, or that of a model. */
@@ -345,13 +339,11 @@ const ef_family ef_forest_family = {
     .write = ef_forest_write,
     .read = ef_forest_read,
     .attach = ef_forest_attach,
-    .is_outdated = is_outdated,
     .locate = ef_forest_locate,
     .lend = lend_forest,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,
     .free_predictor = free_predictor,
-    .predictor_since = 3,
     .predicts = predicts_forest,
     .predict = predict_forest,
     .table = get_table,

@@ -234,7 +234,7 @@ efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_c
 #define EF_FORMAT_MAGIC "EFFACEKM"
 #define EF_FORMAT_VERSION 1
 #define EF_FORMAT_FRESH 256 /* added to the method: not exact */
-#define EF_FORMAT_PYRAMID 4 /* its method; it was 2 before samples were drawn by importance */
+#define EF_FORMAT_PYRAMID 4 /* its method */
 
 /* Reads a model of rows with n_columns columns, without what follows from its rows: it is cold, and
  * belongs to no set. It can follow a change that needs no rows (ef_revision_make_cold); if that
@@ -242,10 +242,6 @@ efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_c
 efface_status ef_kmeans_read(ef_decoder *reader, const efface_kmeans_params *params,
                              const bool *ignored, uint32_t n_columns, ef_kmeans **out,
                              efface_error *error);
-
-/* Whether bytes are a state of pyramid, or of a tree with nodes of pyramid, from before its sample
- * was drawn by importance. It cannot be read any more; a fit makes the state of today. */
-bool ef_kmeans_is_outdated(const unsigned char *bytes, size_t n_bytes);
 
 /* Gives a cold model its rows, as they are after the changes that it has followed: it is then what
  * efface_kmeans_decode would make of its bytes, and belongs to the set. Where memory is short, or

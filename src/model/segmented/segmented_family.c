@@ -45,12 +45,6 @@ static void describe_segmented(const void *state, ef_listener to) {
     to.each(to.context, &(efface_fact){.name = "empty_segments", .whole = n_empty});
 }
 
-static bool is_outdated(const unsigned char *bytes, size_t n) {
-    (void)bytes;
-    (void)n;
-    return false;
-}
-
 /* ---------------------------------------------------------------- the table */
 
 const ef_family ef_segmented_family = {
@@ -75,13 +69,11 @@ const ef_family ef_segmented_family = {
     .write = ef_segmented_write,
     .read = ef_segmented_read,
     .attach = ef_segmented_attach,
-    .is_outdated = is_outdated,
     .locate = ef_segmented_locate,
     .lend = ef_segmented_lend,
     .write_predictor = ef_segmented_write_predictor,
     .read_predictor = ef_segmented_read_predictor,
     .free_predictor = ef_segmented_free_predictor,
-    .predictor_since = 3,
     .predicts = ef_segmented_predicts,
     .predict = ef_segmented_predict,
     .table = ef_segmented_table,

@@ -47,11 +47,6 @@ static void describe_sums(const void *state, ef_listener to) {
                                        .whole = s->totals.n_rows - s->all.n_rows});
 }
 
-/* Format 1 had the sums of columns only. */
-static bool is_outdated(const unsigned char *bytes, size_t n) {
-    return n >= 12 && memcmp(bytes, "EFFACESU\1\0\0", 12) == 0;
-}
-
 /* ---------------------------------------------------------------- predictors */
 
 /* A view that was read or handed out; or sums that have one. */
@@ -246,13 +241,11 @@ const ef_family ef_sums_family = {
     .write = ef_sums_write,
     .read = ef_sums_read,
     .attach = ef_sums_attach,
-    .is_outdated = is_outdated,
     .locate = ef_sums_locate,
     .lend = lend_sums,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,
     .free_predictor = free_predictor,
-    .predictor_since = 3,
     .predicts = predicts_sums,
     .predict = predict_sums,
     .table = get_table,

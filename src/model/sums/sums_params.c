@@ -232,29 +232,27 @@ efface_status ef_sums_read_params(ef_decoder *r, uint32_t n_columns, efface_para
     const uint32_t version = ef_read_u32(r);
     params.common.seed = ef_read_u64(r);
     params.bound = ef_read_f64(r);
-    if (r->failed || (version != RECORD_VERSION && version != 1))
+    if (r->failed || version != RECORD_VERSION)
         return ef_fail(error, EFFACE_E_FORMAT, "the parameters of a model are invalid");
     double *bayes = NULL, *discriminant = NULL;
     uint32_t *targets = NULL;
     bool short_of_memory = false;
-    if (version == RECORD_VERSION) { /* version 1 had means only */
-        params.summed = (efface_summed)ef_read_u32(r);
-        params.by_class = (efface_summed)ef_read_u32(r);
-        params.n_fourier = ef_read_u32(r);
-        params.gamma = ef_read_f64(r);
-        params.weight_unit = ef_read_u32(r);
-        params.view = (efface_view)ef_read_u32(r);
-        params.linear.alpha = ef_read_f64(r);
-        params.linear.intercept = (int)ef_read_u32(r);
-        params.bayes.smoothing = ef_read_f64(r);
-        params.discriminant.quadratic = (int)ef_read_u32(r);
-        params.discriminant.shrinkage = ef_read_f64(r);
-        params.components.n_components = ef_read_u32(r);
-        params.components.whiten = (int)ef_read_u32(r);
-        bayes = read_priors(r, &params.bayes.n_priors, &short_of_memory);
-        discriminant = read_priors(r, &params.discriminant.n_priors, &short_of_memory);
-        targets = read_targets(r, &params.n_targets, &short_of_memory);
-    }
+    params.summed = (efface_summed)ef_read_u32(r);
+    params.by_class = (efface_summed)ef_read_u32(r);
+    params.n_fourier = ef_read_u32(r);
+    params.gamma = ef_read_f64(r);
+    params.weight_unit = ef_read_u32(r);
+    params.view = (efface_view)ef_read_u32(r);
+    params.linear.alpha = ef_read_f64(r);
+    params.linear.intercept = (int)ef_read_u32(r);
+    params.bayes.smoothing = ef_read_f64(r);
+    params.discriminant.quadratic = (int)ef_read_u32(r);
+    params.discriminant.shrinkage = ef_read_f64(r);
+    params.components.n_components = ef_read_u32(r);
+    params.components.whiten = (int)ef_read_u32(r);
+    bayes = read_priors(r, &params.bayes.n_priors, &short_of_memory);
+    discriminant = read_priors(r, &params.discriminant.n_priors, &short_of_memory);
+    targets = read_targets(r, &params.n_targets, &short_of_memory);
     params.bayes.priors = bayes;
     params.discriminant.priors = discriminant;
     params.targets = targets;

@@ -427,7 +427,8 @@ efface_status ef_record_attach(efface_model *model, const efface_data *data, eff
 }
 
 bool ef_record_is_outdated(const ef_record *record) {
-    return record->family->is_outdated(record->state.bytes, record->state.n_bytes);
+    return record->family->is_outdated != NULL &&
+           record->family->is_outdated(record->state.bytes, record->state.n_bytes);
 }
 
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,

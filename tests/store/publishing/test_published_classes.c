@@ -195,8 +195,8 @@ static efface_status decode_with(const image *file, uint32_t format, uint32_t fl
     return status;
 }
 
-/* Sums had another part before format 3: it is not taken for damage. */
-static void a_part_of_older_sums_is_refused(void **state) {
+/* A file of another format is not taken for damage. */
+static void other_formats_are_refused(void **state) {
     (void)state;
     efface_store *const store = make_classes();
     efface_predictor *p = NULL;
@@ -204,13 +204,18 @@ static void a_part_of_older_sums_is_refused(void **state) {
     publish(store, "m");
     efface_store_close(store);
     image file = read_image(in_folder(FILE_NAME));
-    put_u32(file.bytes + FORMAT_AT, 2);
-    put_u32(file.bytes + FLAGS_AT, 0);
-    (void)crypto_generichash(file.bytes + file.n_bytes - 32, 32, file.bytes, file.n_bytes - 32,
-                             NULL, 0);
-    assert_int_equal(efface_predictor_decode(file.bytes, file.n_bytes, &p, &why), EFFACE_E_FORMAT);
-    assert_non_null(strstr(why.message, "publish it again"));
-    assert_null(p);
+    for (uint32_t format = 0; format < 6; format++) {
+        if (format == 3)
+            continue;
+        put_u32(file.bytes + FORMAT_AT, format);
+        (void)crypto_generichash(file.bytes + file.n_bytes - 32, 32, file.bytes, file.n_bytes - 32,
+                                 NULL, 0);
+        assert_int_equal(efface_predictor_decode(file.bytes, file.n_bytes, &p, &why),
+                         EFFACE_E_FORMAT);
+        assert_non_null(
+            strstr(why.message, format < 3 ? "publish it again" : "use a newer program"));
+        assert_null(p);
+    }
     free(file.bytes);
 }
 
@@ -237,16 +242,14 @@ static void lists_are_read_or_refused(void **state) {
     assert_null(efface_predictor_class_text(p, 0));
     efface_predictor_free(p);
 
-    /* Without a list: an older file, and one of today. */
-    for (uint32_t format = 2; format <= 3; format++) {
-        assert_int_equal(decode_with(&file, format, 0, NULL, 0, &p), EFFACE_OK);
-        assert_int_equal(efface_predictor_get_info(p).format, format);
-        assert_null(efface_predictor_class_text(p, 5));
-        efface_predictor_free(p);
-    }
+    /* Without a list. */
+    assert_int_equal(decode_with(&file, 3, 0, NULL, 0, &p), EFFACE_OK);
+    assert_int_equal(efface_predictor_get_info(p).format, 3);
+    assert_null(efface_predictor_class_text(p, 5));
+    efface_predictor_free(p);
+    assert_int_equal(decode_with(&file, 2, 0, NULL, 0, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 4, 0, NULL, 0, &p), EFFACE_E_FORMAT);
-    /* An older file cannot have a list, and a list without its flag is something else. */
-    assert_int_equal(decode_with(&file, 2, 4, list, sizeof list, &p), EFFACE_E_FORMAT);
+    /* A list without its flag is something else. */
     assert_int_equal(decode_with(&file, 3, 0, list, sizeof list, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 4, NULL, 0, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 8, NULL, 0, &p), EFFACE_E_FORMAT);
@@ -277,7 +280,7 @@ int main(void) {
         cmocka_unit_test(a_class_that_is_gone_has_no_text),
         cmocka_unit_test(a_model_that_cannot_predict_is_refused),
         cmocka_unit_test(lists_are_read_or_refused),
-        cmocka_unit_test(a_part_of_older_sums_is_refused),
+        cmocka_unit_test(other_formats_are_refused),
         cmocka_unit_test(memory_runs_out),
     };
     return sodium_init() >= 0 && wrap_sqlite_memory() == 0

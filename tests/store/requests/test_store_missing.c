@@ -2,7 +2,8 @@
  * Missing values in a store: rows that have some come back as they were and leave without a trace;
  * models that do not take them refuse them, with all that a request would have changed; and models
  * that take them (a forest, and law/tally_family.h) are those of a fit after every request, in
- * every way that a store has to follow one.
+ * every way that a store has to follow one. And models whose family was defined in another way when
+ * they were fitted.
  */
 #define _XOPEN_SOURCE 700
 #include "law/tally_family.h"
@@ -490,6 +491,91 @@ static void a_set_and_a_model_change_together(void **state) {
     efface_store_close(store);
 }
 
+/* ---------------------------------------------------------------- another definition */
+
+/* What a request says of the model "a", which is fitted again, and of "b". */
+static void check_reasons(efface_store *store, uint64_t id, bool look, bool again) {
+    const efface_request request = {.ids = &id, .n_ids = 1};
+    efface_store_report report;
+    REQUIRE_OK(
+        (look ? efface_store_preview : efface_store_forget)(store, &request, &report, error));
+    assert_int_equal(report.n_models, 2);
+    for (size_t i = 0; i < report.n_models; i++) {
+        const efface_model_report *const m = &report.models[i];
+        const bool is_old = again && strcmp(m->name, "a") == 0;
+        assert_int_equal(m->report.reason == ef_because_redefined, is_old);
+        if (is_old)
+            assert_int_equal(m->report.action, EFFACE_ACTION_REFITTED);
+    }
+    if (!look) {
+        char *line = NULL;
+        REQUIRE_OK(efface_store_receipt(store, report.receipt, &line, error));
+        assert_int_equal(strstr(line, ef_because_redefined) != NULL, again);
+        efface_text_free(line);
+    }
+    efface_store_report_free(&report);
+}
+
+/* The model without its rows is that with them, which is fitted again if it is outdated. */
+static void check_model_without_rows(efface_store *store) {
+    efface_data *data = NULL;
+    efface_model *hot = NULL, *cold = NULL;
+    unsigned char digests[2][EFFACE_DIGEST_BYTES];
+    const uint64_t id = 1;
+    const efface_request request = {.ids = &id, .n_ids = 1};
+    REQUIRE_OK(efface_store_load(store, "a", &data, &hot, error));
+    REQUIRE_OK(efface_store_model(store, "a", &cold, error));
+    REQUIRE_OK(efface_model_digest(hot, digests[0], error));
+    REQUIRE_OK(efface_model_digest(cold, digests[1], error));
+    assert_memory_equal(digests[0], digests[1], EFFACE_DIGEST_BYTES);
+    assert_int_equal(efface_model_forget(cold, data, &request, NULL, NULL), EFFACE_E_ARGUMENT);
+    efface_model_free(hot);
+    efface_model_free(cold);
+    efface_data_free(data);
+}
+
+/* The first request that writes fits an outdated model again, its receipt says so, and that is all.
+ * Until then nobody takes its state for damage. */
+static void an_outdated_model_is_fitted_again(void **state) {
+    (void)state;
+    const tally_params params = tally_defaults();
+    for (int resident = 0; resident < 2; resident++) {
+        efface_store *store = make_holed_store(5);
+        efface_difference difference;
+        efface_stored_model before, after;
+        efface_forest_params forest;
+        efface_forest_params_init(&forest);
+        forest.n_trees = 2;
+        forest.target = 0;
+        forest.missing = 1;
+        const efface_new_model other = {.name = "b", .params = &forest.common};
+        REQUIRE_OK(fit_tally(store, "a", &params, NULL, 0, error));
+        REQUIRE_OK(efface_store_fit(store, &other, NULL, error));
+        efface_store_close(store);
+        tally_definition = 2;
+        store = open_as(resident);
+        check(store);
+        REQUIRE_OK(efface_store_find_model(store, "a", &before, error));
+        check_model_without_rows(store);
+        REQUIRE_OK(efface_store_verify(store, "a", &difference, error));
+        assert_false(difference.identical);
+        assert_string_equal(difference.what, "method");
+        REQUIRE_OK(efface_store_verify(store, "b", &difference, error));
+        assert_true(difference.identical);
+        check_reasons(store, 3, true, true);
+        check_reasons(store, 3, false, true);
+        REQUIRE_OK(efface_store_verify(store, "a", &difference, error));
+        assert_true(difference.identical);
+        check_reasons(store, 4, false, false);
+        check_model_without_rows(store);
+        check_whole(store);
+        REQUIRE_OK(efface_store_find_model(store, "a", &after, error));
+        assert_memory_not_equal(before.digest, after.digest, EFFACE_DIGEST_BYTES);
+        efface_store_close(store);
+        tally_definition = 1;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_back),
@@ -501,6 +587,7 @@ int main(void) {
         cmocka_unit_test(rows_are_loaded_by_them),
         cmocka_unit_test(models_that_take_them_follow),
         cmocka_unit_test(a_set_and_a_model_change_together),
+        cmocka_unit_test(an_outdated_model_is_fitted_again),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

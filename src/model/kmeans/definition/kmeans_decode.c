@@ -308,22 +308,6 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     return status;
 }
 
-bool ef_kmeans_is_outdated(const unsigned char *bytes, size_t n_bytes) {
-    ef_decoder r = {.bytes = bytes, .n_bytes = n_bytes};
-    char magic[8];
-    ef_read_bytes(&r, magic, sizeof magic);
-    (void)ef_read_u32(&r); /* the version, which is the same */
-    const uint32_t method = ef_read_u32(&r);
-    bool outdated = method == EFFACE_METHOD_PYRAMID;
-    if (method == EFFACE_METHOD_TREE) {
-        for (int i = 0; i < 3; i++)
-            (void)ef_read_u32(&r);                            /* columns, height, width */
-        outdated |= ef_read_u32(&r) == EFFACE_METHOD_PYRAMID; /* leaves, */
-        outdated |= ef_read_u32(&r) == EFFACE_METHOD_PYRAMID; /* and other nodes */
-    }
-    return outdated && !r.failed && memcmp(magic, EF_FORMAT_MAGIC, sizeof magic) == 0;
-}
-
 efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, const bool *ignored,
                              uint32_t d, ef_kmeans **out, efface_error *error) {
     efface_status status = EFFACE_OK;

@@ -11,15 +11,12 @@
  *                                                                that many u32
  *                                                           u32  1 if columns have bounds: then f32
  *                                                                least and f32 most of each
- *
- * Version 1 has no candidates: there is one.
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/kmeans/definition/tree.h"
 
 #define RECORD_VERSION 2
-#define WITHOUT_CANDIDATES 1
 
 void ef_params_write(ef_writer *w, const efface_params *params, uint32_t n_columns) {
     const efface_kmeans_params *const p = (const void *)params;
@@ -109,9 +106,8 @@ efface_status ef_params_read(ef_decoder *r, uint32_t n_columns, efface_params **
     p->leaf_method = (efface_method)ef_read_u32(r);
     p->node_method = (efface_method)ef_read_u32(r);
     p->weigh_centroids = ef_read_u32(r) != 0;
-    const bool known = version == RECORD_VERSION || version == WITHOUT_CANDIDATES;
-    p->candidates = version == WITHOUT_CANDIDATES ? 1 : ef_read_u32(r);
-    if (!known)
+    p->candidates = ef_read_u32(r);
+    if (version != RECORD_VERSION)
         return invalid(error);
     const efface_status status = read_lists(r, p, n_columns, out, error);
     if (status != EFFACE_OK || (!r->failed && r->n_bytes == 0))
