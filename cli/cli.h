@@ -179,10 +179,6 @@ bool cli_is_file(const char *path);
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);
 
-/* The note about a store with owner_zero_is_old. */
-#define CLI_OLD_OWNER                                                                              \
-    "rows of owner 0 come from the older format, in which 0 could also mean no owner"
-
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
 

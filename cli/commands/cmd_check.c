@@ -61,8 +61,7 @@ static int share_findings(findings *f) {
     return code;
 }
 
-/* `note` is no damage; NULL: there is none. */
-static void print_findings(const findings *f, const char *note, bool as_json) {
+static void print_findings(const findings *f, bool as_json) {
     if (!as_json) {
         for (size_t i = 0; i < f->n; i++) {
             /* SQLite says several things at once. */
@@ -74,8 +73,6 @@ static void print_findings(const findings *f, const char *note, bool as_json) {
         }
         if (f->n == 0)
             puts("no damage");
-        if (note != NULL)
-            printf("note: %s\n", note);
         return;
     }
     cli_json json = {.out = stdout};
@@ -86,8 +83,6 @@ static void print_findings(const findings *f, const char *note, bool as_json) {
         cli_json_text(&json, NULL, f->problems[i]);
     cli_json_close(&json, ']');
     cli_json_open(&json, "notes", '[');
-    if (note != NULL)
-        cli_json_text(&json, NULL, note);
     cli_json_close(&json, ']');
     cli_json_close(&json, '}');
 }
@@ -110,7 +105,6 @@ static int check_signed(efface_store *store, const char *path, findings *f) {
 }
 
 static int check(efface_store *store, const char *public_key, findings *f, bool as_json) {
-    efface_store_info info;
     efface_error error;
     cli_progress_begin("checking", 0, 0);
     const efface_status status = efface_store_check(store, take_note, f, &error);
@@ -124,10 +118,7 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
         return code;
     if (f->no_memory)
         return cli_out_of_memory();
-    /* A store so damaged that it cannot say what it holds has no notes. */
-    const bool old =
-        efface_store_get_info(store, &info, NULL) == EFFACE_OK && info.owner_zero_is_old != 0;
-    print_findings(f, old ? CLI_OLD_OWNER : NULL, as_json);
+    print_findings(f, as_json);
     if (f->n > 0)
         cli_say("the store is damaged: restore a backup, or create the store again from the data");
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;

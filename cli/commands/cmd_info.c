@@ -93,8 +93,6 @@ static void print_json(const contents *c) {
     cli_json_whole(&json, "receipts", info->n_receipts);
     cli_json_text(&json, "receipt_key", info->receipt_key_outside != 0 ? "outside" : "store");
     cli_json_open(&json, "notes", '[');
-    if (info->owner_zero_is_old != 0)
-        cli_json_text(&json, NULL, CLI_OLD_OWNER);
     cli_json_close(&json, ']');
     cli_json_open(&json, "models", '[');
     for (size_t i = 0; i < c->n_models; i++) {
@@ -170,8 +168,7 @@ static void print_text(const contents *c) {
     char hex[CLI_HEX_BYTES];
     fputs("store     ", stdout);
     cli_put_text(stdout, c->path);
-    printf("\nformat    %" PRIu32 "%s\n", info->format,
-           info->format < 3 ? ", converted at the next request that writes" : "");
+    printf("\nformat    %" PRIu32 "\n", info->format);
     printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
            info->free_bytes);
     print_parts(c);
@@ -189,8 +186,6 @@ static void print_text(const contents *c) {
                info->keeps_texts != 0 ? "kept" : "not kept, only their numbers");
     printf("receipts  %" PRIu64 "; their key is %s\n", info->n_receipts,
            info->receipt_key_outside != 0 ? "kept outside" : "in the store");
-    if (info->owner_zero_is_old != 0)
-        printf("note      %s\n", CLI_OLD_OWNER);
     printf("models    %zu\n", c->n_models);
     for (size_t i = 0; i < c->n_models; i++) {
         const efface_stored_model *const model = &c->models[i];

@@ -94,17 +94,6 @@ static void write_text(FILE *out, const owners *o) {
     }
 }
 
-/* A note that keeps readers from misunderstanding the list. */
-static void say_notes(const owners *o) {
-    bool zero = false;
-    for (size_t i = 0; i < o->n; i++)
-        zero = zero || (o->items[i].name.text == NULL && o->items[i].name.number == 0);
-    if (!o->info.keeps_texts && o->n > 0)
-        cli_say_no_texts(&o->info);
-    if (zero && o->info.owner_zero_is_old)
-        cli_say("%s", CLI_OLD_OWNER);
-}
-
 static int write_owners(const cli_listing *l, const char *path, const owners *o) {
     cli_output output;
     if (!cli_output_open(&output, l->out_path))
@@ -126,7 +115,8 @@ static int write_owners(const cli_listing *l, const char *path, const owners *o)
         cli_json_text(&json, "format", cli_form_words[l->form]);
         cli_json_close(&json, '}');
     }
-    say_notes(o);
+    if (!o->info.keeps_texts && o->n > 0)
+        cli_say_no_texts(&o->info);
     return CLI_DONE;
 }
 

@@ -312,12 +312,6 @@ static int write_shown(const cli_listing *l, const shown *s) {
         print_summary(l, s);
     if (s->unknown_texts && !s->info.keeps_texts)
         cli_say_no_texts(&s->info);
-    for (size_t i = 0; i < s->n_rows && s->info.owner_zero_is_old; i++)
-        if (!s->rows[i].owner.none && s->rows[i].owner.text == NULL &&
-            s->rows[i].owner.number == 0) {
-            cli_say("%s", CLI_OLD_OWNER);
-            break;
-        }
     return CLI_DONE;
 }
 

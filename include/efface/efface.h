@@ -1539,11 +1539,9 @@ EFFACE_API efface_status efface_store_create(const char *path, const efface_data
                                              const efface_new_model *models, size_t n_models,
                                              efface_store **out, efface_error *error);
 
-/* Opens a store; `options` NULL: to read. A store of an older format is carried over when it is
- * opened to write. When it is opened to read, it is carried over in memory only, which takes memory
- * of the size of the file. Errors: IO; FORMAT for a file that is not a store, or of a newer
- * version; CORRUPT, also for tables, triggers or views that are not ours; BUSY; MEMORY; ARGUMENT
- * for a receipt key that is missing or belongs to another store. */
+/* Opens a store; `options` NULL: to read. Errors: IO; FORMAT for a file that is not a store, or of
+ * an older or newer format; CORRUPT, also for tables, triggers or views that are not ours; BUSY;
+ * MEMORY; ARGUMENT for a receipt key that is missing or belongs to another store. */
 EFFACE_API efface_status efface_store_open(const char *path, const efface_store_options *options,
                                            efface_store **out, efface_error *error);
 
@@ -1557,8 +1555,7 @@ EFFACE_API int efface_store_wipes_memory(void);
 #define EFFACE_PARTS_ID_BYTES 16
 
 typedef struct efface_store_info {
-    uint32_t format; /* of the file: 3; 1 or 2 if it was opened to read and is older; 4 for a part
-                        of a store */
+    uint32_t format; /* of the file: 3, or 4 for a part of a store */
     uint64_t n_rows;
     uint32_t n_columns;
     uint32_t n_models;
@@ -1571,8 +1568,6 @@ typedef struct efface_store_info {
     efface_ids owners;
     efface_ids labels; /* the same for labels that rows have now; of one, if a program mixed them */
     int receipt_key_outside;
-    int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
-                              too */
     uint64_t file_bytes;
     uint64_t free_bytes;  /* of these, bytes of free pages, which later rows use; see compact */
     uint32_t n_parts;     /* that the store has, if it is in parts; 0: it is one file */
@@ -1590,9 +1585,8 @@ EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store
  * number is what it was before the reading and after it: a commit that fails, or whose process
  * dies, may have shown its number already, and the next one has it again. It has 32 bits and begins
  * again after the last. Takes no lock and some microseconds; on a handle that is open to write
- * more, for such a handle opens the file again after each request. A store of an older format that
- * is open to read is a copy in memory that nobody changes: its number stays. Errors: CORRUPT if
- * another file has the name of the store now, or none: open it again; IO; ARGUMENT. */
+ * more, for such a handle opens the file again after each request. Errors: CORRUPT if another file
+ * has the name of the store now, or none: open it again; IO; ARGUMENT. */
 EFFACE_API efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
                                                     efface_error *error);
 

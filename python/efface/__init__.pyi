@@ -100,7 +100,6 @@ class StoreInfo(NamedTuple):
     n_receipts: int
     keeps_texts: bool
     receipt_key_outside: bool
-    owner_zero_is_old: bool
     file_bytes: int
     free_bytes: int
 

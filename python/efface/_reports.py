@@ -199,7 +199,7 @@ class StoreInfo(NamedTuple):
     Attributes
     ----------
     format : int
-        The format of the file. It may be an older one if the store was opened only to read.
+        The format of the file.
     n_rows, n_features, n_models : int
     n_owners : int
         Number of different owners.
@@ -212,8 +212,6 @@ class StoreInfo(NamedTuple):
         Whether the texts of ids and owners are kept.
     receipt_key_outside : bool
         Whether the caller keeps the key of the receipts, and not the store.
-    owner_zero_is_old : bool
-        Rows of owner 0 come from an older format, in which 0 could also mean no owner.
     file_bytes, free_bytes : int
         The size of the file, and the size of its free part.
     """
@@ -228,7 +226,6 @@ class StoreInfo(NamedTuple):
     n_receipts: int
     keeps_texts: bool
     receipt_key_outside: bool
-    owner_zero_is_old: bool
     file_bytes: int
     free_bytes: int
 

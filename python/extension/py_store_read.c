@@ -18,11 +18,10 @@ PyObject *store_info(PyObject *object, PyObject *none) {
         return raise_error(status, &error);
     typedef unsigned long long wide;
     return Py_BuildValue(
-        "IKIIKKKKNNNKK", (unsigned)found.format, (wide)found.n_rows, (unsigned)found.n_columns,
+        "IKIIKKKKNNKK", (unsigned)found.format, (wide)found.n_rows, (unsigned)found.n_columns,
         (unsigned)found.n_models, (wide)found.n_owners, (wide)found.n_unowned_rows,
         (wide)found.n_labels, (wide)found.n_receipts, PyBool_FromLong(found.keeps_texts),
-        PyBool_FromLong(found.receipt_key_outside), PyBool_FromLong(found.owner_zero_is_old),
-        (wide)found.file_bytes, (wide)found.free_bytes);
+        PyBool_FromLong(found.receipt_key_outside), (wide)found.file_bytes, (wide)found.free_bytes);
 }
 
 static void free_names(char **names, size_t n) {

@@ -35,7 +35,6 @@ def test_a_row_has_an_owner_or_none(path, gaussian, nobody):
         store.fit("all", KMeans(2))
         assert store.owners() == {0: 3, 3: 3}
         assert store.info.n_owners == 2 and store.info.n_unowned_rows == 3
-        assert not store.info.owner_zero_is_old
         assert store.load("all").owners_.tolist() == [0, 3, None] * 3
         store.learn(gaussian[9:11], ids=[9, 10], owners=[nobody, 0])
         store.learn(gaussian[11:12], ids=[11])

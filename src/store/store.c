@@ -300,11 +300,16 @@ static efface_status check_format(efface_store *store, efface_error *error) {
         status = ef_sql_number(store, "PRAGMA user_version", &version, error);
     if (status == EFFACE_OK && id != APPLICATION_ID)
         status = ef_fail(error, EFFACE_E_FORMAT, "the file is not a store of efface");
-    if (status == EFFACE_OK && (version < 1 || version > EF_PART_VERSION))
+    if (status == EFFACE_OK && version < EF_STORE_VERSION)
         status = ef_fail(error, EFFACE_E_FORMAT,
-                         "the store has version %lld, but this program knows versions 1 to %d; use "
-                         "a newer program",
-                         (long long)version, EF_PART_VERSION);
+                         "the store has format %lld, but this program reads formats %d and %d; "
+                         "make the store again from its data: efface fit",
+                         (long long)version, EF_STORE_VERSION, EF_PART_VERSION);
+    if (status == EFFACE_OK && version > EF_PART_VERSION)
+        status = ef_fail(error, EFFACE_E_FORMAT,
+                         "the store has format %lld, but this program reads formats %d and %d; "
+                         "use a newer program",
+                         (long long)version, EF_STORE_VERSION, EF_PART_VERSION);
     store->format = (uint32_t)version;
     return status;
 }
@@ -312,11 +317,9 @@ static efface_status check_format(efface_store *store, efface_error *error) {
 /* Within a transaction: what a store is, and whether it is whole enough to go on. */
 static efface_status read_all(efface_store *store, efface_error *error) {
     efface_status status = check_format(store, error);
-    if (status == EFFACE_OK && store->format < EF_STORE_VERSION)
-        status = ef_carry_over(store, error);
     if (status == EFFACE_OK)
         status = ef_schema_check(store, error);
-    if (status == EFFACE_OK && !store->head_changed)
+    if (status == EFFACE_OK)
         status = ef_head_read(store, error);
     if (status == EFFACE_OK && (store->format == EF_PART_VERSION) != (store->head.n_parts != 0))
         status = ef_store_corrupt(error, "its head does not match its version");
@@ -329,56 +332,9 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     return status;
 }
 
-/* A store of an older format that is only read is carried over in memory. */
-static efface_status move_to_memory(efface_store *store, efface_error *error) {
-    sqlite3 *memory = NULL;
-    int code =
-        sqlite3_open_v2(":memory:", &memory,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_MEMORY, NULL);
-    sqlite3_backup *const copy =
-        code == SQLITE_OK ? sqlite3_backup_init(memory, "main", store->db, "main") : NULL;
-    if (copy != NULL) {
-        code = sqlite3_backup_step(copy, -1);
-        (void)sqlite3_backup_finish(copy);
-    }
-    if (copy == NULL || code != SQLITE_DONE) {
-        (void)sqlite3_close(memory);
-        return code == SQLITE_BUSY || code == SQLITE_LOCKED
-                   ? ef_fail(error, EFFACE_E_BUSY, "the store is busy: another process is writing")
-                   : ef_fail(error, EFFACE_E_IO,
-                             "the store has an older format, and cannot be read into memory");
-    }
-    (void)sqlite3_close(store->db);
-    store->db = memory;
-    ef_free(store->path);
-    store->path = NULL;
-    return harden(store, error);
-}
-
-/* An older store is carried over in its file, or in memory if it is only read. */
-static efface_status open_older(efface_store *store, efface_error *error) {
-    const uint32_t format = store->format;
-    efface_status status = store->writes ? EFFACE_OK : move_to_memory(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin_bare(store, true, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, read_all(store, error), error);
-    if (status != EFFACE_OK || store->writes)
-        return status;
-    store->format = format;
-    return ef_sql_run(store, "PRAGMA query_only = ON;", error);
-}
-
 static efface_status open_store(efface_store *store, efface_error *error) {
-    efface_status status = ef_store_begin_bare(store, false, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = check_format(store, error);
-    const bool older = status == EFFACE_OK && store->format < EF_STORE_VERSION;
-    if (status == EFFACE_OK && !older)
-        status = read_all(store, error);
-    status = ef_store_end(store, status, error);
-    return status == EFFACE_OK && older ? open_older(store, error) : status;
+    const efface_status status = ef_store_begin_bare(store, false, error);
+    return status == EFFACE_OK ? ef_store_end(store, read_all(store, error), error) : status;
 }
 
 efface_status ef_store_open_alone(const char *path, const efface_store_options *options,
@@ -467,7 +423,6 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .owners = head.owner_kind,
             .labels = labels,
             .receipt_key_outside = head.key_outside,
-            .owner_zero_is_old = head.owner_zero_is_old,
             .file_bytes = (uint64_t)(n_pages * page_bytes),
             .free_bytes = (uint64_t)(n_free * page_bytes),
         };

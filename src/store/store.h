@@ -21,7 +21,7 @@ typedef struct ef_clean_file {
 
 struct efface_store {
     sqlite3 *db;   /* NULL between requests that wrote and the next */
-    char *path;    /* of the file; NULL for a copy in memory */
+    char *path;    /* of the file */
     bool in_write; /* a transaction that writes is under way */
     bool in_doubt; /* the last one was done, though the disk failed when it was to keep it */
     ef_clean_file clean;
@@ -182,17 +182,13 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
 
 /* ------------------------------------------------------------------ schema (schema.c) */
 
-extern const char ef_schema[];        /* makes all tables */
-extern const char ef_schema_models[]; /* those that format 2 did not have, or had otherwise */
-extern const char ef_schema_late[];   /* what is faster to make when rows are there */
+extern const char ef_schema[];      /* makes all tables */
+extern const char ef_schema_late[]; /* what is faster to make when rows are there */
 
 /* Looks for tables, indexes, views and triggers that are not ours, or not as ours; store->foreign
  * then says which. CORRUPT if the store is open to write and has any. Does nothing if the schema is
  * that of the last time. */
 efface_status ef_schema_check(efface_store *store, efface_error *error);
-
-/* The same against the schema of format 2 or 3. */
-efface_status ef_schema_check_of(efface_store *store, uint32_t format, efface_error *error);
 
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
@@ -276,12 +272,6 @@ efface_status ef_buckets_change(efface_store *store, ef_bucket_change *changes, 
 /* Chooses other buckets for n_rows rows if those that there are have become too large, and spreads
  * the rows anew. */
 efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error *error);
-
-/* Makes the function ef_bucket(id) known to SQL, or unknown again. */
-efface_status ef_bucket_sql(efface_store *store, bool known, efface_error *error);
-
-/* Makes buckets and the counts of the head from the rows. */
-efface_status ef_buckets_count(efface_store *store, efface_error *error);
 
 /* ------------------------------------------------------------------ groups (groups.c) */
 
@@ -531,7 +521,7 @@ efface_status ef_record_attach(efface_model *model, const efface_data *data, eff
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error);
 
-/* What a seal covers of a model, in this order. Format 2 had the first four. */
+/* What a seal covers of a model, in this order. */
 typedef enum ef_field {
     EF_FIELD_PARAMS,
     EF_FIELD_COLUMNS,
@@ -542,16 +532,7 @@ typedef enum ef_field {
     EF_FIELDS
 } ef_field;
 
-#define EF_FIELDS_2 4
 #define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts"
-
-ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
-                      size_t n_fields);
-
-/* Writes the row of a model, new or not, with the first part of its state. */
-efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
-                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
-                                  ef_decoder first, bool is_new, efface_error *error);
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -614,11 +595,5 @@ efface_status ef_published_place(ef_published_file *file, uint64_t receipt, effa
 
 /* Takes away what has no name yet, and releases memory. */
 void ef_published_end(ef_published_file *file);
-
-/* ------------------------------------------------------------------ older formats
- * (carry_over.c) */
-
-/* Makes a store of format 1 or 2 one of today's, within a transaction. */
-efface_status ef_carry_over(efface_store *store, efface_error *error);
 
 #endif

@@ -3,7 +3,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -76,15 +75,6 @@ class ProgramTest(unittest.TestCase):
             self.assertEqual(json.loads(done.stderr)["error"]["code"], code)
         else:
             self.assertTrue(done.stderr.startswith("efface: "), done.stderr)
-
-    def make_old_store(self, name, sql=""):
-        """A store of format 1; `sql` changes it, which that format cannot notice."""
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store_of_format_1.sql")
-        with open(script, encoding="utf-8") as file:
-            text = file.read()
-        database = sqlite3.connect(self.path(name))
-        database.executescript(text + sql)
-        database.close()
 
     def fit(self, store="s.store", data="people.csv", *more):
         """A store with numbers as ids and texts as owners."""

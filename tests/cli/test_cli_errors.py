@@ -3,7 +3,9 @@
 
 usage: test_cli_errors.py PROGRAM [TEST]
 """
+import hashlib
 import os
+import shutil
 import sqlite3
 import unittest
 
@@ -172,10 +174,27 @@ class Damage(ProgramTest):
         database.close()
 
     def test_different(self):
-        # Rows that are not those of the model: today's stores would be damaged, older ones differ.
-        self.make_old_store("s.store", "UPDATE rows SET vals = (SELECT vals FROM rows WHERE id = 3) "
-                                       "WHERE id = 2;")
-        self.output("compact", "s.store")
+        # A model of before a request, put back under its own seal, and a head that agrees with it.
+        self.fit()
+        shutil.copy(self.path("s.store"), self.path("before.store"))
+        self.write("new.csv", "id,user,age,height\n3,u0,20.50,149.50\n")
+        self.output("update", "s.store", "new.csv", "--id", "id", "--owner", "user",
+                    "--yes")
+        database = sqlite3.connect(self.path("s.store"))
+        seals = "SELECT (SELECT seal FROM {0}models), (SELECT value FROM facts WHERE name = 'head')"
+        database.execute("ATTACH ? AS before", [self.path("before.store")])
+        old, head = database.execute(seals.format("before.")).fetchone()
+        new, head = database.execute(seals.format("main.")).fetchone()
+        total = int.from_bytes(head[248:264], "little")
+        total += int.from_bytes(old, "little") - int.from_bytes(new, "little")
+        head = head[:248] + (total % 2**128).to_bytes(16, "little") + head[264:]
+        seal = hashlib.blake2b(head, digest_size=32).digest()
+        database.execute("REPLACE INTO facts VALUES ('head', ?), ('seal', ?)", [head, seal])
+        for table in ["models", "states"]:
+            database.execute(f"DELETE FROM main.{table}")
+            database.execute(f"INSERT INTO main.{table} SELECT * FROM before.{table}")
+        database.commit()
+        database.close()
         done = self.run_with(3, "verify", "s.store")
         self.assertRegex(done.stdout, r"^default: DIFFERENT [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)

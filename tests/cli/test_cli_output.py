@@ -265,20 +265,6 @@ class Info(ProgramTest):
         self.assertEqual(info["bytes"], os.path.getsize(self.path("o.store")))
 
 
-class OldStores(ProgramTest):
-    NOTE = ("rows of owner 0 come from the older format, in which 0 could also mean no owner")
-
-    def test_notes(self):
-        self.make_old_store("o.store")
-        self.output("compact", "o.store")
-        self.assertEqual(self.output("check", "o.store"), f"no damage\nnote: {self.NOTE}\n")
-        self.assertEqual(self.json("check", "o.store"),
-                         {"damaged": False, "problems": [], "notes": [self.NOTE]})
-        self.assertIn(f"note      {self.NOTE}\n", self.output("info", "o.store"))
-        info = self.json("info", "o.store")
-        self.assertEqual((info["notes"], info["format"], info["owners"]), ([self.NOTE], 3, 3))
-
-
 class Messages(ProgramTest):
     """With --json, every line on standard error is an object with one field."""
 

@@ -3,9 +3,7 @@
  * most of it fails. Beyond doing no harm, it must hold that
  *
  *   - reading changes no byte of the file, and neither does a request that fails (invariant 1), but
- *     for the gap before the cells of a page, which is cleaned whenever a page is written; a store
- *     of format 1 or 2 is carried over when it is opened to write, and from then on it holds for
- * it;
+ *     for the gap before the cells of a page, which is cleaned whenever a page is written;
  *   - a store in which check finds nothing, and of which every model verifies, is still such a
  *     store after a request that succeeded (invariants 3 and 4).
  */
@@ -119,15 +117,6 @@ static bool file_is(const unsigned char *right, size_t n_right, bool but_for_sla
         clean(copy, n);
     }
     return memcmp(bytes, copy, n) == 0;
-}
-
-/* The file as it is now. */
-static size_t read_file(unsigned char *bytes) {
-    FILE *const file = fopen(path, "rb");
-    require(file != NULL, "the file is gone");
-    const size_t n = fread(bytes, 1, MOST_BYTES, file);
-    (void)fclose(file);
-    return n;
 }
 
 /* ---------------------------------------------------------------- asking */
@@ -283,11 +272,6 @@ static void ask_to_write(const unsigned char *bytes, size_t n_bytes, bool sound,
     write_file(bytes, n_bytes);
     if (efface_store_open(path, &options, &store, NULL) != EFFACE_OK)
         return;
-    static unsigned char carried[MOST_BYTES];
-    if (n_bytes >= 64 && bytes[63] == 1) { /* its version */
-        n_bytes = read_file(carried);
-        bytes = carried;
-    }
     efface_status status = efface_store_get_info(store, &info, NULL);
     if (status == EFFACE_OK) {
         switch (request) {

@@ -286,7 +286,7 @@ static ef_head new_head(const spreading *s) {
     randombytes_buf(head.row_key, sizeof head.row_key);
     head.n_models = 0;
     head.models_sum = 0;
-    head.n_receipts = head.n_old_receipts = 0;
+    head.n_receipts = 0;
     memset(head.last_receipt, 0, sizeof head.last_receipt);
     return head;
 }

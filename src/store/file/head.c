@@ -4,16 +4,16 @@
  *
  *     u32  columns             16   hash key            u64  dense
  *     u32  flags: 1 keeps      16   row key             u64  rows
- *          texts, 2 owner 0    32   receipt key         u64  weight of all rows
- *          is old, 4 receipt        (zeros: outside)    16   sum of the seals of rows
- *          key outside; ids    32   its digest          u64  slots of groups
- *          << 3, owners << 5:  32   digest of names     u64  owners, labels
- *          1 numbers, 2 texts
+ *          texts, 4 receipt    32   receipt key         u64  weight of all rows
+ *          key outside; ids         (zeros: outside)    16   sum of the seals of rows
+ *          << 3, owners << 5:  32   its digest          u64  slots of groups
+ *          1 numbers, 2 texts  32   digest of names     u64  owners, labels
  *                                                       u64  rows without an owner
  *                                                       16   sums of groups: owners, labels
  *                                                       u64  models
  *                                                       16   sum of the seals of models
- *                                                       u64  receipts; of them from format 1
+ *                                                       u64  receipts
+ *                                                       u64  0
  *                                                       32   digest of the last receipt
  *
  * A part of a store (cluster/cluster.h) has 32 bytes more:
@@ -32,7 +32,7 @@
 #include <string.h>
 
 #define KEEPS_TEXTS 1u
-#define OWNER_ZERO_IS_OLD 2u
+#define UNUSED_FLAG 2u
 #define KEY_OUTSIDE 4u
 #define ID_KIND_SHIFT 3
 #define OWNER_KIND_SHIFT 5
@@ -50,9 +50,8 @@ static ef_u128 read_sum(ef_decoder *r) {
 
 static void encode(ef_writer *w, const ef_head *h) {
     ef_write_u32(w, h->n_columns);
-    ef_write_u32(w, (h->keeps_texts ? KEEPS_TEXTS : 0) |
-                        (h->owner_zero_is_old ? OWNER_ZERO_IS_OLD : 0) |
-                        (h->key_outside ? KEY_OUTSIDE : 0) | (uint32_t)h->id_kind << ID_KIND_SHIFT |
+    ef_write_u32(w, (h->keeps_texts ? KEEPS_TEXTS : 0) | (h->key_outside ? KEY_OUTSIDE : 0) |
+                        (uint32_t)h->id_kind << ID_KIND_SHIFT |
                         (uint32_t)h->owner_kind << OWNER_KIND_SHIFT);
     ef_write_bytes(w, h->hash_key, sizeof h->hash_key);
     ef_write_bytes(w, h->row_key, sizeof h->row_key);
@@ -72,7 +71,7 @@ static void encode(ef_writer *w, const ef_head *h) {
     ef_write_u64(w, h->n_models);
     write_sum(w, h->models_sum);
     ef_write_u64(w, h->n_receipts);
-    ef_write_u64(w, h->n_old_receipts);
+    ef_write_u64(w, 0);
     ef_write_bytes(w, h->last_receipt, sizeof h->last_receipt);
     if (h->n_parts == 0)
         return;
@@ -104,7 +103,6 @@ static bool decode(ef_decoder *r, ef_head *h) {
     h->n_columns = ef_read_u32(r);
     const uint32_t flags = ef_read_u32(r);
     h->keeps_texts = (flags & KEEPS_TEXTS) != 0;
-    h->owner_zero_is_old = (flags & OWNER_ZERO_IS_OLD) != 0;
     h->key_outside = (flags & KEY_OUTSIDE) != 0;
     h->id_kind = (efface_ids)(flags >> ID_KIND_SHIFT & KIND_MASK);
     h->owner_kind = (efface_ids)(flags >> OWNER_KIND_SHIFT & KIND_MASK);
@@ -126,10 +124,10 @@ static bool decode(ef_decoder *r, ef_head *h) {
     h->n_models = ef_read_u64(r);
     h->models_sum = read_sum(r);
     h->n_receipts = ef_read_u64(r);
-    h->n_old_receipts = ef_read_u64(r);
+    const bool is_plain = ef_read_u64(r) == 0 && (flags & UNUSED_FLAG) == 0;
     ef_read_bytes(r, h->last_receipt, sizeof h->last_receipt);
     const bool is_part_or_whole = decode_part(r, h);
-    return is_part_or_whole && !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
+    return is_plain && is_part_or_whole && !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
            h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&
            h->dense == ef_dense_for(h->dense) && is_power_of_two(h->group_slots) &&
            h->group_slots == ef_group_slots_for(32 * h->group_slots) && h->total_weight >= 0 &&

@@ -17,10 +17,9 @@
 
 typedef struct ef_head {
     uint32_t n_columns;
-    bool keeps_texts;       /* of ids and owners */
-    bool owner_zero_is_old; /* rows of owner 0 may have had none, in format 1 */
-    bool key_outside;       /* the receipt key is not in the store */
-    efface_ids id_kind;     /* numbers or texts; or not known */
+    bool keeps_texts;   /* of ids and owners */
+    bool key_outside;   /* the receipt key is not in the store */
+    efface_ids id_kind; /* numbers or texts; or not known */
     efface_ids owner_kind;
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
     unsigned char row_key[EF_ROW_KEY_BYTES]; /* seals are hashes under it */
@@ -42,7 +41,6 @@ typedef struct ef_head {
     ef_u128 models_sum;
 
     uint64_t n_receipts;
-    uint64_t n_old_receipts; /* of them from format 1, which did not sign their number */
     unsigned char last_receipt[EFFACE_DIGEST_BYTES]; /* zeros if there is none */
 
     uint32_t n_parts; /* of the store that this file is a part of; 0: it is a whole store */

@@ -30,34 +30,28 @@
     " family TEXT NOT NULL, params BLOB NOT NULL, columns BLOB NOT NULL, counts BLOB NOT NULL,"    \
     " digest BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL)"
 #define STATES "CREATE TABLE states(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
-#define MODELS_2                                                                                   \
-    "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"  \
-    " counts BLOB NOT NULL, digest BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL)"
 #define RECEIPTS "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL)"
 #define ROWS_BY_OWNER "CREATE INDEX rows_by_owner ON rows(owner) WHERE owner IS NOT NULL"
 
 const char ef_schema[] = FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS
                                ";" MODELS ";" STATES ";" RECEIPTS ";"
                                "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
-const char ef_schema_models[] = MODELS ";" STATES ";" EF_STORE_SET_VERSION;
 const char ef_schema_late[] = ROWS_BY_OWNER;
 
 static const struct {
     const char *type, *name, *table, *sql;
-    uint32_t only; /* in this format; 0: in all */
 } ours[] = {
-    {"table", "facts", "facts", FACTS, 0},
-    {"table", "columns", "columns", COLUMNS, 0},
-    {"table", "rows", "rows", ROWS, 0},
-    {"table", "buckets", "buckets", BUCKETS, 0},
-    {"table", "groups", "groups", GROUPS, 0},
-    {"table", "group_buckets", "group_buckets", GROUP_BUCKETS, 0},
-    {"table", "models", "models", MODELS_2, 2},
-    {"table", "models", "models", MODELS, 3},
-    {"index", "sqlite_autoindex_models_1", "models", "", 0},
-    {"table", "states", "states", STATES, 3},
-    {"table", "receipts", "receipts", RECEIPTS, 0},
-    {"index", "rows_by_owner", "rows", ROWS_BY_OWNER, 0},
+    {"table", "facts", "facts", FACTS},
+    {"table", "columns", "columns", COLUMNS},
+    {"table", "rows", "rows", ROWS},
+    {"table", "buckets", "buckets", BUCKETS},
+    {"table", "groups", "groups", GROUPS},
+    {"table", "group_buckets", "group_buckets", GROUP_BUCKETS},
+    {"table", "models", "models", MODELS},
+    {"index", "sqlite_autoindex_models_1", "models", ""},
+    {"table", "states", "states", STATES},
+    {"table", "receipts", "receipts", RECEIPTS},
+    {"index", "rows_by_owner", "rows", ROWS_BY_OWNER},
 };
 
 #define N_OURS (sizeof ours / sizeof ours[0])
@@ -67,14 +61,10 @@ static const char *text_of(sqlite3_stmt *statement, int column) {
     return text != NULL ? text : "";
 }
 
-static bool is_in(uint32_t format, size_t i) {
-    return ours[i].only == 0 || ours[i].only == format;
-}
-
 /* The place of an object among ours, or N_OURS. */
-static size_t find(sqlite3_stmt *statement, uint32_t format) {
+static size_t find(sqlite3_stmt *statement) {
     size_t i = 0;
-    while (i < N_OURS && (!is_in(format, i) || strcmp(text_of(statement, 0), ours[i].type) != 0 ||
+    while (i < N_OURS && (strcmp(text_of(statement, 0), ours[i].type) != 0 ||
                           strcmp(text_of(statement, 1), ours[i].name) != 0 ||
                           strcmp(text_of(statement, 2), ours[i].table) != 0 ||
                           strcmp(text_of(statement, 3), ours[i].sql) != 0))
@@ -97,8 +87,7 @@ static void name_foreign(char foreign[200], const char *type, const char *name) 
                    plain);
 }
 
-static efface_status compare(efface_store *store, uint32_t format, char foreign[200],
-                             efface_error *error) {
+static efface_status compare(efface_store *store, char foreign[200], efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = true, seen[N_OURS] = {false};
     foreign[0] = '\0';
@@ -108,7 +97,7 @@ static efface_status compare(efface_store *store, uint32_t format, char foreign[
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const size_t found = find(statement, format);
+        const size_t found = find(statement);
         if (sqlite3_errcode(store->db) == SQLITE_NOMEM) {
             status = ef_fail_memory(error);
             break;
@@ -120,20 +109,16 @@ static efface_status compare(efface_store *store, uint32_t format, char foreign[
     }
     (void)sqlite3_finalize(statement);
     for (size_t i = 0; status == EFFACE_OK && i < N_OURS; i++)
-        if (is_in(format, i) && !seen[i] && foreign[0] == '\0')
+        if (!seen[i] && foreign[0] == '\0')
             (void)snprintf(foreign, 200, "the %s %s is missing", ours[i].type, ours[i].name);
     return status;
 }
 
 efface_status ef_schema_check(efface_store *store, efface_error *error) {
-    return ef_schema_check_of(store, EF_STORE_VERSION, error);
-}
-
-efface_status ef_schema_check_of(efface_store *store, uint32_t format, efface_error *error) {
     int64_t version = 0;
     efface_status status = ef_sql_number(store, "PRAGMA schema_version", &version, error);
     if (status == EFFACE_OK && version != store->schema_version) {
-        status = compare(store, format, store->foreign, error);
+        status = compare(store, store->foreign, error);
         store->schema_version = version;
     }
     return status == EFFACE_OK && store->foreign[0] != '\0' && store->writes

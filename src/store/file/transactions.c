@@ -76,7 +76,7 @@ efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error
 static void leave(efface_store *store) {
     take_back(store);
     store->head_changed = false;
-    if (store->in_write && store->path != NULL)
+    if (store->in_write)
         ef_store_disconnect(store);
     store->in_write = false;
 }
@@ -84,7 +84,7 @@ static void leave(efface_store *store) {
 static sqlite3_file *file_of(efface_store *store) {
     sqlite3_file *file = NULL;
     return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-                   file != NULL && file->pMethods != NULL /* a database in memory has none */
+                   file != NULL && file->pMethods != NULL
                ? file
                : NULL;
 }
@@ -106,16 +106,14 @@ efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
         return status;
     unsigned char counter[4] = {0};
     int moved = 0;
-    if (store->path != NULL) {
-        /* Opening and closing the path to look at it would end the locks of this process. */
-        (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-        if (moved != 0)
-            return ef_fail(error, EFFACE_E_CORRUPT,
-                           "the file of the store is no longer there, or another one has replaced "
-                           "it since it was opened; open it again");
-        if (!read_change_counter(store, counter))
-            return ef_fail(error, EFFACE_E_IO, "the store cannot be read");
-    }
+    /* Opening and closing the path to look at it would end the locks of this process. */
+    (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved != 0)
+        return ef_fail(error, EFFACE_E_CORRUPT,
+                       "the file of the store is no longer there, or another one has replaced "
+                       "it since it was opened; open it again");
+    if (!read_change_counter(store, counter))
+        return ef_fail(error, EFFACE_E_IO, "the store cannot be read");
     *count = (uint64_t)counter[0] << 24 | (uint64_t)counter[1] << 16 | (uint64_t)counter[2] << 8 |
              counter[3];
     return EFFACE_OK;

@@ -72,15 +72,15 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
 
 /* ---------------------------------------------------------------- seals */
 
-ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
-                      size_t n_fields) {
+static ef_u128 seal_model(const ef_head *head, const char *name,
+                          const ef_decoder fields[EF_FIELDS]) {
     unsigned char seals[EF_FIELDS * 16];
-    for (size_t i = 0; i < n_fields; i++) {
+    for (size_t i = 0; i < EF_FIELDS; i++) {
         const ef_u128 seal = ef_seal_named(head, name, fields[i].bytes, fields[i].n_bytes);
         for (int j = 0; j < 16; j++)
             seals[16 * i + (size_t)j] = (unsigned char)(seal >> (8 * j));
     }
-    return ef_seal_named(head, name, seals, 16 * n_fields);
+    return ef_seal_named(head, name, seals, sizeof seals);
 }
 
 /* The fields of a row that a statement is at, from a column on. */
@@ -191,7 +191,7 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
     if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
     read_fields(statement, 0, fields);
-    const ef_u128 seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    const ef_u128 seal = seal_model(&store->head, record->name, fields);
     if (!ef_sql_read_sum(statement, EF_FIELDS, &record->seal) || record->seal != seal ||
         fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest ||
         fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
@@ -231,7 +231,7 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
         n_models++;
         read_fields(statement, 1, fields);
         if (found != NULL)
-            sum += ef_seal_model(&store->head, found, fields, EF_FIELDS);
+            sum += seal_model(&store->head, found, fields);
     }
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK)
@@ -295,9 +295,10 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
     return EFFACE_OK;
 }
 
-efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
-                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
-                                  ef_decoder first, bool is_new, efface_error *error) {
+/* Writes the row of a model, new or not, with the first part of its state. */
+static efface_status write_row(efface_store *store, int64_t number, const char *name,
+                               const ef_decoder fields[EF_FIELDS], ef_u128 seal, ef_decoder first,
+                               bool is_new, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     unsigned char bytes[16];
     efface_status status = ef_sql_prepare(
@@ -361,12 +362,12 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
         [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
     };
     const ef_u128 before = is_new ? 0 : record->seal;
-    record->seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    record->seal = seal_model(&store->head, record->name, fields);
     store->head.models_sum += record->seal - before;
     store->head.n_models += is_new;
     store->head_changed = true;
-    status = ef_record_write_row(store, record->number, record->name, fields, record->seal,
-                                 ef_state_first(state), is_new, error);
+    status = write_row(store, record->number, record->name, fields, record->seal,
+                       ef_state_first(state), is_new, error);
     return status == EFFACE_OK ? ef_state_write(store, record->number, &record->state, state, error)
                                : status;
 }

@@ -294,9 +294,7 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
             status = ef_store_corrupt(error, "its receipts do not match their signature");
     }
     (void)sqlite3_finalize(statement);
-    /* Stores of format 1 signed receipts, and not their number. */
-    if (status == EFFACE_OK && count.number != last_signed &&
-        !(count.number == 0 && last_signed <= head->n_old_receipts))
+    if (status == EFFACE_OK && count.number != last_signed)
         status = ef_store_corrupt(error, "the number of its receipts does not match its signature");
     if (status == EFFACE_OK &&
         (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))

@@ -106,6 +106,30 @@ static void test_part_alone(void **state) {
     remove_all();
 }
 
+static void refuse_format(const efface_group *group, void *context) {
+    (void)context;
+    for (int access = 0; access < 2; access++) {
+        const efface_store_options options = scene_options(group, (efface_access)access);
+        efface_store *store = NULL;
+        efface_error why = {.message = ""};
+        RANK_ASSERT(efface_store_open(scene_folder, &options, &store, &why) == EFFACE_E_FORMAT);
+        RANK_ASSERT(strstr(why.message, "the store has format 2, but this program reads formats 3 "
+                                        "and 4; make the store again") != NULL);
+    }
+}
+
+/* A part of a format that is not read keeps all ranks from opening the store. */
+static void test_older_part(void **state) {
+    (void)state;
+    sqlite3 *db = NULL;
+    create_store(1);
+    assert_int_equal(sqlite3_open(part_path(1), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+    thread_group_run(N_RANKS, refuse_format, NULL);
+    remove_all();
+}
+
 /* ------------------------------------------------------------------ failures of one rank */
 
 static void fail_together(const efface_group *group, void *context) {
@@ -565,11 +589,17 @@ static void test_leftovers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_alone),     cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_creation_fails), cmocka_unit_test(test_commit_fails),
-        cmocka_unit_test(test_weights),        cmocka_unit_test(test_other_parts),
-        cmocka_unit_test(test_old_parts),      cmocka_unit_test(test_others),
-        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_families_of_one_process),
+        cmocka_unit_test(test_older_part),
+        cmocka_unit_test(test_part_alone),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_creation_fails),
+        cmocka_unit_test(test_commit_fails),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_other_parts),
+        cmocka_unit_test(test_old_parts),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_families_of_one_process),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

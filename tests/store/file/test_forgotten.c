@@ -211,7 +211,7 @@ static void check_heads(const efface_store *a, const efface_store *b) {
         h->n_receipts = 0;
     }
     assert_true(x.n_columns == y.n_columns && x.keeps_texts == y.keeps_texts &&
-                x.owner_zero_is_old == y.owner_zero_is_old && x.key_outside == y.key_outside);
+                x.key_outside == y.key_outside);
     assert_memory_equal(x.hash_key, y.hash_key, sizeof x.hash_key);
     assert_memory_equal(x.names_digest, y.names_digest, sizeof x.names_digest);
     assert_true(x.dense == y.dense && x.n_rows == y.n_rows && x.total_weight == y.total_weight);

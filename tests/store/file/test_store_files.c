@@ -48,12 +48,40 @@ static void other_files_are_refused(void **state) {
     run_sql(in_folder("other.db"), "CREATE TABLE rows(id INTEGER PRIMARY KEY); PRAGMA user_version "
                                    "= 1;");
     check_no_store(in_folder("other.db"), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 5");
-    check_no_store(in_folder(STORE), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 0");
-    check_no_store(in_folder(STORE), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 3; DELETE FROM facts WHERE name = 'seal'");
+    run_sql(in_folder(STORE), "DELETE FROM facts WHERE name = 'seal'");
     check_no_store(in_folder(STORE), EFFACE_E_CORRUPT);
+    empty_folder();
+}
+
+/* The message says which format the store has, which ones can be read, and what to do. */
+static void other_formats_are_refused(void **state) {
+    (void)state;
+    efface_store_close(make_store());
+    for (int format = 0; format <= 6; format++) {
+        char sql[40], says[120];
+        if (format == 3)
+            continue;
+        (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %d", format);
+        (void)snprintf(
+            says, sizeof says,
+            "the store has format %d, but this program reads formats 3 and 4; %s", format,
+            format < 3 ? "make the store again from its data: efface fit" : "use a newer program");
+        run_sql(in_folder(STORE), sql);
+        image before = read_image(in_folder(STORE));
+        for (int access = 0; access < 2; access++) {
+            efface_store *store = NULL;
+            efface_error why;
+            /* Format 4 is that of parts, and this is none. */
+            assert_int_equal(open_plain(in_folder(STORE), (efface_access)access, &store, &why),
+                             format == 4 ? EFFACE_E_CORRUPT : EFFACE_E_FORMAT);
+            if (format != 4)
+                assert_string_equal(why.message, says);
+        }
+        image after = read_image(in_folder(STORE));
+        check_same_image(&before, &after);
+        free(before.bytes);
+        free(after.bytes);
+    }
     empty_folder();
 }
 
@@ -157,6 +185,7 @@ static void a_store_that_was_cut_is_found_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(other_formats_are_refused),
         cmocka_unit_test(names_are_files),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_store_that_was_cut_is_found_out),

@@ -184,6 +184,37 @@ static void flip_all(const char *table, const char *column, const char *where, s
     }
 }
 
+/* What only stores that were never released had stays zero, whatever the seal says. */
+static void zeros_of_the_head(void **state) {
+    (void)state;
+    static const struct {
+        size_t at;
+        unsigned char bit;
+    } zeros[] = {{4, 2}, {272, 1}, {279, 128}};
+    for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; i++) {
+        unsigned char seal[EFFACE_DIGEST_BYTES];
+        char hex[1000], seal_hex[2 * sizeof seal + 1], sql[2000];
+        restore_sealed(&sealed);
+        image head = sql_bytes(in_folder(SEALED), "SELECT value FROM facts WHERE name = 'head'");
+        assert_int_equal(head.n_bytes, 312);
+        assert_int_equal(head.bytes[zeros[i].at] & zeros[i].bit, 0);
+        head.bytes[zeros[i].at] |= zeros[i].bit;
+        (void)crypto_generichash(seal, sizeof seal, head.bytes, head.n_bytes, NULL, 0);
+        (void)sodium_bin2hex(hex, sizeof hex, head.bytes, head.n_bytes);
+        (void)sodium_bin2hex(seal_hex, sizeof seal_hex, seal, sizeof seal);
+        (void)snprintf(sql, sizeof sql,
+                       "REPLACE INTO facts VALUES ('head', x'%s'), ('seal', x'%s')", hex, seal_hex);
+        run_sql(in_folder(SEALED), sql);
+        for (int access = 0; access < 2; access++) {
+            efface_store *store = NULL;
+            assert_int_equal(open_sealed(&sealed, (efface_access)access, &store, NULL),
+                             EFFACE_E_CORRUPT);
+        }
+        free(head.bytes);
+    }
+    restore_sealed(&sealed);
+}
+
 static void the_head(void **state) {
     (void)state;
     const subject about = subject_of(&sealed, &sealed.rows[0]);
@@ -494,6 +525,7 @@ static int end_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_store_answers),
+        cmocka_unit_test(zeros_of_the_head),
         cmocka_unit_test(the_head),
         cmocka_unit_test(rows_and_buckets),
         cmocka_unit_test(the_index),

@@ -154,9 +154,8 @@ static inline void say_problem(void *context, const char *problem) {
     ++*(unsigned *)context;
 }
 
-/* Neither damage, nor a model that is not that of a fit (invariants 3 and 4); but the model named
- * `old`, unless NULL, is of a method that was defined in another way. */
-static inline void check_whole_but(efface_store *store, const char *old) {
+/* Neither damage, nor a model that is not that of a fit (invariants 3 and 4). */
+static inline void check_whole(efface_store *store) {
     unsigned n_problems = 0;
     REQUIRE_OK(efface_store_check(store, say_problem, &n_problems, error));
     assert_int_equal(n_problems, 0);
@@ -166,16 +165,9 @@ static inline void check_whole_but(efface_store *store, const char *old) {
         efface_difference difference;
         REQUIRE_OK(model_at(store, i, &model, error));
         REQUIRE_OK(efface_store_verify(store, model.name, &difference, error));
-        const bool is_old = old != NULL && strcmp(model.name, old) == 0;
-        if (is_old && (difference.identical || strcmp(difference.what, "method") != 0))
-            fail_msg("model %s is not of an older method", model.name);
-        if (!is_old && !difference.identical)
+        if (!difference.identical)
             fail_msg("model %s is not that of a fit: %s", model.name, difference.what);
     }
-}
-
-static inline void check_whole(efface_store *store) {
-    check_whole_but(store, NULL);
 }
 
 #endif
