@@ -21,10 +21,7 @@ scikit-learn and faiss those too (scripts/install-packages bench).
 import argparse
 import dataclasses
 import json
-import platform
-import re
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,25 +30,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from experiments import Failure, figures, plan, report, runs, sets, tables  # noqa: E402
+from experiments.machine import first_match, machine, output_of  # noqa: E402
 
 
 # ---------------------------------------------------------------- where and by what
-
-
-def first_match(pattern, path):
-    try:
-        found = re.search(pattern, Path(path).read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        return None
-    return found.group(1).strip() if found else None
-
-
-def output_of(*command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
-    except OSError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def versions_of_peers():
@@ -63,18 +45,6 @@ def versions_of_peers():
                "'faiss': faiss.__version__, 'blas': blas[0] if blas else None}))")
     text = output_of(sys.executable, "-c", program)
     return json.loads(text) if text else {}
-
-
-def machine():
-    memory = first_match(r"^MemTotal:\s*(\d+) kB", "/proc/meminfo")
-    return {
-        "processor": first_match(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or "unknown",
-        "cores": len(re.findall(r"^processor\s*:", Path("/proc/cpuinfo").read_text(), re.M)),
-        "memory_gb": round(int(memory) / 2**20, 1) if memory else None,
-        "system": f"{first_match(r'^PRETTY_NAME=.(.*).$', '/etc/os-release')}, "
-                  f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
 
 
 def first_field(lines, field):
@@ -135,7 +105,7 @@ def measure(options):
     if strange:
         raise Failure(f"there is no set {strange[0]}; there are {', '.join(sets.ALL)}")
     suffix = f"-{size.most_rows}" if size.most_rows else ""
-    runner = runs.Runner(options.work / f"runs{suffix}", options.bench, HERE / "peers.py")
+    runner = runs.Runner(options.work / f"runs{suffix}", options.bench, HERE / "kmeans/peers.py")
     chosen = []
     for name in names:
         data_set = sets.prepare(name, options.data, options.work / f"sets{suffix}", size.most_rows,

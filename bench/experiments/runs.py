@@ -48,7 +48,7 @@ class Runner:
 
     def shown(self, run):
         """The command as a reader may repeat it."""
-        program = "efface-bench" if run.program == "bench" else "bench/peers.py"
+        program = "efface-bench" if run.program == "bench" else "bench/kmeans/peers.py"
         return shlex.join([program, *map(shown_path, run.arguments)])
 
     def head(self, run):

@@ -15,16 +15,14 @@ from types import SimpleNamespace
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build"
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench" / room) for room in ("", "kmeans", "performance")]
 
 import performance  # noqa: E402
 import performance_figure  # noqa: E402
 import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
-import ratios  # noqa: E402
-import takes  # noqa: E402
 import tree_figures  # noqa: E402
-from experiments import Failure  # noqa: E402
+from experiments import Failure, ratios, takes  # noqa: E402
 
 SIZE = performance.Size(2, 100, 100, 4, 3, 1, (1000, 10000), ((2000000, 8, 16),), None, ())
 SETS = {"celltype": (12009, 10, 4), "gaussian": (100000, 25, 5)}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares the losses of all methods with scikit-learn's, run to convergence.
 
-    bench/quality.py --folder DIR --cache FILE [--sets NAMES] [--seeds 30] [--out docs/quality.md]
+    bench/kmeans/quality.py --folder DIR --cache FILE [--sets NAMES] [--seeds 30] [--out docs/quality.md]
 
 DIR has the sets as docs/data.md describes them: DIR/celltype/x.npy.gz and so on; sets that are not
 there are left out, and said so. The generated sets come from efface-bench. The page that is written
@@ -313,7 +313,7 @@ def compare(options):
 
 def command():
     """This run as one would type it, with folders of this machine left out."""
-    words, path_next = ["bench/quality.py"], False
+    words, path_next = ["bench/kmeans/quality.py"], False
     for word in sys.argv[1:]:
         words.append(Path(word).name if path_next and os.path.isabs(word) else word)
         path_next = word in ("--folder", "--cache", "--out", "--package", "--bench")

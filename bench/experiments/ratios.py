@@ -2,7 +2,7 @@
 
 import math
 
-from experiments.tables import mean, spread
+from .tables import mean, spread
 
 
 def of_means(above, below):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times training against scikit-learn and faiss, one thread each.
 
-    bench/peers.py --data FILE -k K [--scale none|minmax] [--iters 10] [--repeats R]
-    bench/peers.py --folder DIR [--iters 10] [--repeats R]
+    bench/kmeans/peers.py --data FILE -k K [--scale none|minmax] [--iters 10] [--repeats R]
+    bench/kmeans/peers.py --folder DIR [--iters 10] [--repeats R]
 
 --folder runs the four standard sets: DIR/{celltype,covtype,mnist}/x.npy.gz and the Gaussian set,
 which efface-bench writes. FILE is a .npy file, plain or gzipped.

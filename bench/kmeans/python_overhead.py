@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the Python package costs: a fit against scikit-learn's, and a forget against C's.
 
-    PYTHONPATH=build/python bench/python_overhead.py [--data FILE.npy[.gz] -k K] [--repeats R]
+    PYTHONPATH=build/python bench/kmeans/python_overhead.py [--data FILE.npy[.gz] -k K] [--repeats R]
 
 Without --data it makes the Gaussian benchmark set (100,000 x 25, k = 5).
 

@@ -6,7 +6,7 @@ each request where its time was printed: what disturbs one take does not count.
 
 import statistics
 
-from experiments import Failure
+from . import Failure
 
 SAME = ("seed", "requests", "untouched", "repairs", "refits", "loss", "rows_visited_mean")
 TIMES = ("baseline_seconds", "train_seconds", "delete_seconds_total", "delete_us_mean",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares what sums give with scikit-learn: coefficients, components and accuracies.
 
-    bench/sums_peers.py --folder DIR [--rows N] [--only WORDS]
+    bench/sums/sums_peers.py --folder DIR [--rows N] [--only WORDS]
 
 DIR has the sets as docs/data.md describes them: DIR/celltype/x.npy.gz, y.npy.gz and so on; sets
 that are not there are left out, and said so. Other tables are generated, well and ill conditioned.

@@ -1,4 +1,4 @@
-"""The page of bench/quality.py: from the losses of runs to ratios, goals and Markdown.
+"""The page of bench/kmeans/quality.py: from the losses of runs to ratios, goals and Markdown.
 
 A case is a dictionary with the name of a set, its shape, k, scaling and what the grid does to it,
 and for each contestant a list of runs. A run is a pair: the loss in double precision, and what the

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Times forests that forget against scikit-learn's ExtraTrees: 100 trees, one thread each.
 
-    bench/forest_speed.py --data FOLDER [--sets NAMES] [--deletions 1000] [--hurt 1000]
+    bench/forest/forest_speed.py --data FOLDER [--sets NAMES] [--deletions 1000] [--hurt 1000]
                           [--repeats 3]
 
 FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Measures how fast efface trains and forgets: the numbers of docs/performance.md.
 
-    bench/performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
-    bench/performance.py --reuse                measure nothing: figure and tables of the CSV files
-    bench/performance.py --check PAGE           fail if a table of the CSV files is not on the page
+    bench/performance/performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
+    bench/performance/performance.py --reuse                measure nothing: figure and tables of the CSV files
+    bench/performance/performance.py --check PAGE           fail if a table of the CSV files is not on the page
 
 DIR has the sets celltype, covtype and mnist (docs/data.md says how they lie there); gaussian is
 generated. What is measured:
@@ -11,7 +11,7 @@ generated. What is measured:
   roofline.csv    one pass over the rows against the limits of the machine (efface-bench roofline,
                   whose help says what is counted); machine.csv has the limits, sweep.csv more
                   shapes, all of them small enough for a cache
-  training.csv    a fit against scikit-learn and faiss, one thread (bench/peers.py)
+  training.csv    a fit against scikit-learn and faiss, one thread (bench/kmeans/peers.py)
   threads.csv     a fit with one and with two threads
   forgetting.csv  requests of one row, one after the other, lloyd and pyramid
   worst.csv       the same of all methods, for rows that an adversary would ask for
@@ -23,7 +23,7 @@ They go to --out. What a run printed is kept in --work, and a run that is there 
 again: stop it and start it as you like. Requests of sets that are not large are done three times
 (takes.py). --one-thread does only what needs one processor, and writes nothing; the same command
 without it goes on. Times are those of the machine as it is: run this alone, or on a machine that
-others use as `chrt -f 50 bench/performance.py ...`. Needs what paper.py needs.
+others use as `chrt -f 50 bench/performance/performance.py ...`. Needs what paper.py needs.
 
 A speed-up is the paper's ratio of means: the mean time of training k-means again, divided by the
 mean of (training + all requests) / number of requests. A loss ratio is a loss divided by the mean
@@ -38,16 +38,14 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
 
 import performance_figure  # noqa: E402
 import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
-import ratios  # noqa: E402
-import takes  # noqa: E402
-from experiments import Failure, plan, runs, sets  # noqa: E402
+from experiments import Failure, plan, ratios, runs, sets, takes  # noqa: E402
+from experiments.machine import machine  # noqa: E402
 from experiments.tables import Printed, mean, save, spread  # noqa: E402
-from paper import machine  # noqa: E402
 
 SETS = ("celltype", "covtype", "mnist", "gaussian")
 METHODS = ("lloyd", "pyramid")
@@ -436,7 +434,7 @@ def measure(options):
         raise Failure(f"{options.data} is no folder")
     chosen = prepare(options, size)
     folder = options.work / ("runs-quick" if options.quick else "runs")
-    runner = runs.Runner(folder, options.bench, HERE / "peers.py")
+    runner = runs.Runner(folder, options.bench, HERE.parent / "kmeans/peers.py")
     wanted = all_runs(chosen, size, not options.skip_peers)
     if options.one_thread:
         runner.run_all([run for run in wanted if run.group != "threads"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times linear regression that forgets against scikit-learn's Ridge, one thread each.
 
-    bench/sums_speed.py [--mnist DIR] [--data FILE] [--generated ROWS,COLUMNS] [--repeats R]
+    bench/sums/sums_speed.py [--mnist DIR] [--data FILE] [--generated ROWS,COLUMNS] [--repeats R]
 
 DIR has x.npy.gz and y.npy.gz; the label is the target. FILE is a .npy file, plain or gzipped, whose
 last column is the target. The generated set is a linear function of normal numbers, and noise; it

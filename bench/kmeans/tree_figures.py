@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Measures the method tree, draws docs/tree.md's figures and prints its tables.
 
-    bench/tree_figures.py --data FILE -k K    trees of many widths and heights on one set
-    bench/tree_figures.py --sets DIR          the four standard sets, beside the paper's numbers
-    bench/tree_figures.py --reuse             measure nothing: figures and tables of the CSV files
-    bench/tree_figures.py --check PAGE        fail if a table of the CSV files is not on the page
+    bench/kmeans/tree_figures.py --data FILE -k K    trees of many widths and heights on one set
+    bench/kmeans/tree_figures.py --sets DIR          the four standard sets, beside the paper's numbers
+    bench/kmeans/tree_figures.py --reuse             measure nothing: figures and tables of the CSV files
+    bench/kmeans/tree_figures.py --check PAGE        fail if a table of the CSV files is not on the page
 
 Each run is `efface-bench online --method tree`, whose help says what its numbers mean. A set whose
 file is DIR/NAME/x.npy or x.npy.gz is called NAME. The numbers go to tree_NAME.csv and tree_sets.csv
@@ -21,7 +21,7 @@ run does not count. A loss ratio is a loss divided by the mean loss, over the re
 run to convergence on the rows that are left.
 
 Needs gnuplot to draw. Times are those of the machine as it is: run this alone, or on a machine that
-others use as `chrt -f 50 bench/tree_figures.py ...`.
+others use as `chrt -f 50 bench/kmeans/tree_figures.py ...`.
 """
 
 import argparse
@@ -36,11 +36,10 @@ from collections import namedtuple
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
 
-import ratios  # noqa: E402
-import takes  # noqa: E402
-from experiments import Failure, plan, prose, runs  # noqa: E402
+from experiments import Failure, plan, prose, ratios, runs, takes  # noqa: E402
+from experiments.machine import processor  # noqa: E402
 from experiments.tables import mean, spread  # noqa: E402
 
 TAKES = 3
@@ -154,15 +153,6 @@ def sum_up(name, kind, replicates, retraining, converged):
     return line
 
 
-def processor():
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return "unknown"
-    found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
-    return found.group(1).strip() if found else "unknown"
-
-
 def collect(results):
     """What the runs printed: the replicates of each tree, by set, kind, height and width; and for
     each set and seed the seconds of retraining, the median of all runs, and the converged loss."""
@@ -206,7 +196,7 @@ def save(path, command, runner):
 
 
 def own_command(words, options):
-    return shlex.join(["bench/tree_figures.py", *words, *counts(options)])
+    return shlex.join(["bench/kmeans/tree_figures.py", *words, *counts(options)])
 
 
 def run_all(all_runs, options):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares the accuracy of forests that forget with scikit-learn's forests.
 
-    bench/forest_quality.py --data FOLDER [--sets NAMES] [--seeds 5] [--try LIST]
+    bench/forest/forest_quality.py --data FOLDER [--sets NAMES] [--seeds 5] [--try LIST]
 
 FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by
 forest_sets.py. Every fourth row is held out. The numbers are accuracies, or R^2, on these rows, of

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Draws the pictures of docs/forest.md.
 
-    bench/forest_pictures.py --tree                a tree before and after a person left
-    bench/forest_pictures.py --covtype FOLDER      accuracy and time while rows are forgotten
-    bench/forest_pictures.py --reuse               draw the second one from its CSV file again
+    bench/forest/forest_pictures.py --tree                a tree before and after a person left
+    bench/forest/forest_pictures.py --covtype FOLDER      accuracy and time while rows are forgotten
+    bench/forest/forest_pictures.py --reuse               draw the second one from its CSV file again
 
 The first has one tree of examples/people.csv and the person whose --owner is given. The second has
 100 trees of covtype, as FOLDER/x.npy.gz and y.npy.gz; every fourth row is held out. Rows are
@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
 
 from experiments import Failure  # noqa: E402
 from experiments.plotting import GREY, Box, draw, tics, time_axis  # noqa: E402
@@ -137,9 +137,9 @@ def draw_trees(options):
         draw_tree(sheet, after, before, unit, False, 312)
 
     small = ["Rows for which the condition holds go left. Orange: another split, and all below it "
-             "was grown again. Bold: a leaf that lost rows. bench/forest_pictures.py --tree"]
+             "was grown again. Bold: a leaf that lost rows. bench/forest/forest_pictures.py --tree"]
     draw(options.out / "forest_tree", "A tree before and after a person left",
-         "bench/forest_pictures.py --tree", 534, small, place)
+         "bench/forest/forest_pictures.py --tree", 534, small, place)
 
 
 # ---------------------------------------------------------------- accuracy and time
@@ -213,22 +213,22 @@ def draw_curves(options):
               "time since the beginning, with the first fit", *time_axis("y", low, high))
 
     small = ["covtype, 100 trees, one thread. At each circle both forests have the same digest: "
-             "they are the same bytes. bench/forest_pictures.py --covtype"]
+             "they are the same bytes. bench/forest/forest_pictures.py --covtype"]
     draw(options.out / "forest_covtype", "Accuracy and time while rows are forgotten",
-         "bench/forest_pictures.py --covtype", 356, small, place)
+         "bench/forest/forest_pictures.py --covtype", 356, small, place)
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", action="store_true")
-    parser.add_argument("--people", type=Path, default=HERE.parent / "examples/people.csv")
+    parser.add_argument("--people", type=Path, default=HERE.parents[1] / "examples/people.csv")
     parser.add_argument("--owner", default="p8")
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--covtype", type=Path, metavar="FOLDER")
     parser.add_argument("--deletions", type=int, default=10_000)
     parser.add_argument("--reuse", action="store_true")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs/figures")
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/figures")
     parser.add_argument("--package", type=Path, default=Path("build/python"))
     return parser.parse_args()
 
