@@ -9,7 +9,7 @@
 missing there are generated stand-ins, which every table and figure marks. What a run printed is
 kept in --work, and a run that is there already is not done again: stop it and start it as you like.
 
---out receives the tables as CSV, the figures as SVG and PNG, report.md and report.html.
+--out receives the tables as CSV, the figures as SVG, and report.md.
 
 Times are those of one thread, and of the machine as it is: run this alone, or on a machine that
 others use as `chrt -f 50 bench/paper.py ...`. `--part clocked` does the runs that are clocked and
@@ -159,7 +159,7 @@ def main():
             return 0
         figures.draw_all(options.out)
         report.write_report(options.out)
-        print(f"the report is {options.out / 'report.html'}")
+        print(f"the report is {options.out / 'report.md'}")
     except (Failure, OSError) as failure:
         print(f"paper.py: {failure}", file=sys.stderr)
         return 1

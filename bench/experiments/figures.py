@@ -1,5 +1,5 @@
 """Draws the figures of a run from the CSV files in its folder: figure1_runtime to
-figure10_efficiency, as SVG and PNG, beside the files they are drawn from. Measures nothing.
+figure10_efficiency, as SVG, beside the files they are drawn from. Measures nothing.
 
 The paper's are 1 to 6; the others (which requests cost work, growth, latency, trade-off, deletion
 efficiency) are our own. Sets that are stand-ins or parts are marked wherever they are named. A

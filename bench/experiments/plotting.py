@@ -1,8 +1,8 @@
 """Figures with gnuplot: a sheet on which panels, keys and labels are placed by the pixel.
 
-A figure is a function that places things on a Sheet; draw() runs it once for each kind of paper,
-SVG and PNG, and writes the small print below: notes, the command behind the figure, the machine.
-Coordinates are pixels of the SVG from the upper left corner; the PNG has twice as many.
+A figure is a function that places things on a Sheet; draw() runs it and writes the small print
+below: notes, the command behind the figure, the machine. Coordinates are pixels from the upper left
+corner.
 
 Panels are plots of gnuplot with margins at given places. Labels and keys do not belong to a panel:
 they are collected and plotted at the end, over everything.
@@ -21,15 +21,6 @@ SMALL_ROW = 14  # the height of a line of small print
 SMALL_COLUMNS = 165
 GREY = "#404040"
 
-# A terminal of gnuplot, and what suits it: pixels, fonts, points, and how far numbers at the
-# horizontal axis have to move to stand where they stand on the other paper.
-Paper = namedtuple("Paper", "ending scale family font point tic_offset terminal")
-PAPERS = [
-    Paper("svg", 1, "Helvetica", 1.0, 0.55, 0.6,
-          "svg size {w},{h} font 'Helvetica,13' background 'white'"),
-    Paper("png", 2, "Liberation Sans", 1.5, 1.5, 0,
-          "pngcairo size {w},{h} font 'Liberation Sans,19.5' background 'white' linewidth 2"),
-]
 FAMILY = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 OPEN_POINTS = {4: 5, 6: 7, 8: 9, 10: 11, 12: 13}  # and the filled ones of the same shape
 
@@ -53,10 +44,9 @@ def text_width(text, size=13):
 class Sheet:
     """What a figure is drawn on: so high, with small print from `bottom` on."""
 
-    def __init__(self, full, bottom, paper):
+    def __init__(self, full, bottom):
         self.full = full
         self.bottom = bottom
-        self.paper = paper
         self.script = []
         self.overlay = []  # labels
         self.strokes = []  # plots of the key, in pixels
@@ -81,7 +71,7 @@ class Sheet:
 
     def font(self, size, bold=False):
         weight = ":Bold" if bold else ""
-        return f"font '{self.paper.family}{weight},{size * self.paper.font:g}'"
+        return f"font 'Helvetica{weight},{size:g}'"
 
     def label(self, text, x, y, align="left", size=13, colour=GREY, bold=False, rotate=None):
         """A text with its baseline's middle at a pixel."""
@@ -95,7 +85,7 @@ class Sheet:
 
     def points(self, block, look, every=1):
         """Plots of points; open ones are white inside."""
-        size, plots = f"ps {self.paper.point}", []
+        size, plots = "ps 0.55", []
         if look.point in OPEN_POINTS:
             white = f"pt {OPEN_POINTS[look.point]} lc rgb '#ffffff'"
             plots.append(f"{block} every {every} with points {white} {size} notitle")
@@ -117,7 +107,7 @@ class Sheet:
             f"set bmargin at {self.y(box.bottom)}",
             f"set border 3 lw 1 lc rgb '{GREY}'",
             f"set tics nomirror out scale 0.6,0.35 textcolor rgb '{GREY}' {self.font(11.5)}",
-            f"set xtics offset 0,{self.paper.tic_offset}",
+            "set xtics offset 0,0.6",
             "set grid ytics lt 1 lc rgb '#e4e4e4' lw 0.7",
             *settings)
 
@@ -260,16 +250,15 @@ def finish_svg(path, title, origin):
 
 
 def draw(path, title, origin, height, small_print, place):
-    """Draws a figure as SVG and PNG: `place(sheet)` puts things on the sheet."""
+    """Draws a figure as SVG: `place(sheet)` puts things on the sheet."""
     full = height + SMALL_ROW * len(small_print) + 12
-    for paper in PAPERS:
-        sheet = Sheet(full, height, paper)
-        place(sheet)
-        for i, row in enumerate(small_print):
-            sheet.label(row, 10, height + 8 + SMALL_ROW * i, size=10, colour="#606060")
-        sheet.finish()
-        terminal = paper.terminal.format(w=WIDTH * paper.scale, h=full * paper.scale)
-        output = path.with_suffix("." + paper.ending)
-        head = [f"set terminal {terminal}", f"set output {quoted(output)}", "set multiplot"]
-        run_gnuplot(path.name, "\n".join([*head, *sheet.script, "unset multiplot", ""]))
-    finish_svg(path.with_suffix(".svg"), title, origin)
+    output = path.with_suffix(".svg")
+    sheet = Sheet(full, height)
+    place(sheet)
+    for i, row in enumerate(small_print):
+        sheet.label(row, 10, height + 8 + SMALL_ROW * i, size=10, colour="#606060")
+    sheet.finish()
+    terminal = f"svg size {WIDTH},{full} font 'Helvetica,13' background 'white'"
+    head = [f"set terminal {terminal}", f"set output {quoted(output)}", "set multiplot"]
+    run_gnuplot(path.name, "\n".join([*head, *sheet.script, "unset multiplot", ""]))
+    finish_svg(output, title, origin)

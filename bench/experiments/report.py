@@ -1,5 +1,5 @@
-"""The report of a run: report.md and report.html in its folder, from the CSV files, meta.json and
-the drawings that are there. Measures nothing, and types no measured number by hand.
+"""The report of a run: report.md in its folder, from the CSV files, meta.json and the drawings that
+are there. Measures nothing, and types no measured number by hand.
 
 headline() is the table of the README, check() holds report and README against the CSV files.
 """
@@ -7,7 +7,7 @@ headline() is the table of the README, check() holds report and README against t
 from pathlib import Path
 
 from . import figures, report_context, report_tables, results
-from .page import Grid, Heading, Picture, markdown_table, plain, to_html, to_markdown
+from .page import Grid, Heading, Picture, markdown_table, plain, to_markdown
 from .report_tables import best_method, paper_best
 from .results import (
     Failure, Run, duration, method_title, microseconds, number, set_title, times, with_sd,
@@ -26,31 +26,26 @@ def report_blocks(run):
             *report_context.repeat_section(run)]
 
 
-def drawings_of(run, blocks):
-    """The SVG files the blocks show, each drawn from the CSV file that is there."""
-    texts = {}
+def check_drawings(run, blocks):
+    """Fails unless each drawing that the blocks show was made from the CSV file that is there."""
     for picture in (b for b in blocks if isinstance(b, Picture)):
         path = run.folder / f"{picture.name}.svg"
-        if not path.exists() or not path.with_suffix(".png").exists():
-            raise Failure(f"{path.name}: not drawn yet, as SVG and as PNG")
-        texts[picture.name] = path.read_text(encoding="utf-8")
-        if figures.origin(run.table(picture.name)) not in texts[picture.name]:
+        if not path.exists():
+            raise Failure(f"{path.name}: not drawn yet")
+        if figures.origin(run.table(picture.name)) not in path.read_text(encoding="utf-8"):
             raise Failure(f"{path.name}: not drawn from the {picture.name}.csv that is there")
-    return texts
 
 
 def render(folder):
-    """The texts of report.md and report.html."""
+    """The text of report.md; figures.draw_all(folder) comes first."""
     run = Run(folder)
     blocks = report_blocks(run)
-    return {"report.md": to_markdown(blocks),
-            "report.html": to_html(TITLE, blocks, drawings_of(run, blocks))}
+    check_drawings(run, blocks)
+    return to_markdown(blocks)
 
 
 def write_report(folder):
-    """Writes report.md and report.html; figures.draw_all(folder) comes first."""
-    for name, text in render(folder).items():
-        (Path(folder) / name).write_text(text, encoding="utf-8")
+    (Path(folder) / "report.md").write_text(render(folder), encoding="utf-8")
 
 
 def headline(folder):
@@ -95,10 +90,9 @@ def request_text(row, retraining):
 
 def check(folder, readme):
     """Raises Failure if the report or the README differ from what the CSV files give."""
-    for name, text in render(folder).items():
-        path = Path(folder) / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            raise Failure(f"{name}: differs from what the CSV files give; write it again")
+    path = Path(folder) / "report.md"
+    if not path.exists() or path.read_text(encoding="utf-8") != render(folder):
+        raise Failure("report.md: differs from what the CSV files give; write it again")
     if readme is None:
         return
     text = Path(readme).read_text(encoding="utf-8")

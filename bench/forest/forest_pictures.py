@@ -10,7 +10,7 @@ The first has one tree of examples/people.csv and the person whose --owner is gi
 forgotten one by one. At milestones the forest is fitted anew to the rows that are left, and has to
 have the same digest. The time of training again after each request is that of these fits, with
 straight lines between them. One thread; all times are those of the processor. Pictures go to the
-folder --out as SVG and PNG, and the numbers of the second to forest_covtype.csv there.
+folder --out as SVG, and the numbers of the second to forest_covtype.csv there.
 
 Needs gnuplot, numpy and the Python package of efface (make python).
 """

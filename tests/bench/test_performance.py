@@ -319,7 +319,6 @@ class Numbers(unittest.TestCase):
         svg = (self.folder / "roofline.svg").read_text(encoding="utf-8")
         self.assertIn("celltype: 50 %", svg)
         self.assertIn("drawn from roofline.csv, sha256", svg)
-        self.assertGreater((self.folder / "roofline.png").stat().st_size, 10000)
 
 
 if __name__ == "__main__":
