@@ -18,7 +18,6 @@ for the report. Needs numpy and gnuplot, for the comparison with
 scikit-learn and faiss those too (scripts/install-packages bench).
 """
 
-import argparse
 import dataclasses
 import json
 import shlex
@@ -31,6 +30,7 @@ sys.path.insert(0, str(HERE))
 
 from experiments import Failure, figures, plan, report, runs, sets, tables  # noqa: E402
 from experiments.machine import first_match, machine, output_of  # noqa: E402
+from experiments.scripts import listed, parser, run_script  # noqa: E402
 
 
 # ---------------------------------------------------------------- where and by what
@@ -100,7 +100,7 @@ def measure(options):
     size = choose_size(options)
     if options.data is not None and not options.data.is_dir():
         raise Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
-    names = options.sets.split(",") if options.sets else sets.names_for(options.data)
+    names = options.sets or sets.names_for(options.data)
     strange = [name for name in names if name not in sets.ALL]
     if strange:
         raise Failure(f"there is no set {strange[0]}; there are {', '.join(sets.ALL)}")
@@ -125,49 +125,40 @@ def measure(options):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group()
+    arguments = parser(__doc__)
+    what = arguments.add_mutually_exclusive_group()
     what.add_argument("--data", type=Path, metavar="DIR")
     what.add_argument("--redraw", action="store_true")
     what.add_argument("--check", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path("build/paper/report"), metavar="DIR")
-    parser.add_argument("--work", type=Path, default=Path("build/paper"), metavar="DIR")
-    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
-    parser.add_argument("--readme", type=Path, metavar="FILE")
-    parser.add_argument("--quick", action="store_true", help="minutes: small sets, few requests")
-    parser.add_argument("--sets", metavar="NAMES", help="some of them, with commas between")
-    parser.add_argument("--deletions", type=int)
-    parser.add_argument("--replicates", type=int)
-    parser.add_argument("--most-rows", type=int, help="of a set")
-    parser.add_argument("--skip-peers", action="store_true")
-    parser.add_argument("--note", metavar="TEXT", help="on the machine, for the report")
-    parser.add_argument("--part", choices=["clocked", "rest"], help="some of the runs, no report")
-    return parser.parse_args()
+    arguments.add_argument("--out", type=Path, default=Path("build/paper/report"), metavar="DIR")
+    arguments.add_argument("--work", type=Path, default=Path("build/paper"), metavar="DIR")
+    arguments.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    arguments.add_argument("--readme", type=Path, metavar="FILE")
+    arguments.add_argument("--quick", action="store_true", help="minutes: small sets, few requests")
+    arguments.add_argument("--sets", type=listed, metavar="NAMES", help="some of them, with commas between")
+    arguments.add_argument("--deletions", type=int)
+    arguments.add_argument("--replicates", type=int)
+    arguments.add_argument("--most-rows", type=int, help="of a set")
+    arguments.add_argument("--skip-peers", action="store_true")
+    arguments.add_argument("--note", metavar="TEXT", help="on the machine, for the report")
+    arguments.add_argument("--part", choices=["clocked", "rest"], help="some of the runs, no report")
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    try:
-        if options.check:
-            report.check(options.out, options.readme)
-            return 0
-        options.out.mkdir(parents=True, exist_ok=True)
-        if not options.redraw:
-            measure(options)
-        if options.part:
-            return 0
-        figures.draw_all(options.out)
-        report.write_report(options.out)
-        print(f"the report is {options.out / 'report.md'}")
-    except (Failure, OSError) as failure:
-        print(f"paper.py: {failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\npaper.py: stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 0
+    if options.check:
+        report.check(options.out, options.readme)
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    if not options.redraw:
+        measure(options)
+    if options.part:
+        return
+    figures.draw_all(options.out)
+    report.write_report(options.out)
+    print(f"the report is {options.out / 'report.md'}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main, keeps_runs=True)

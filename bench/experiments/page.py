@@ -20,9 +20,10 @@ def plain(text):
     return re.sub(r"([\\`*_\[\]<>&|~])", r"\\\1", " ".join(str(text).split()))
 
 
-def markdown_table(grid):
-    rows = [grid.head, ["---"] * len(grid.head), *grid.rows]
-    return ["| " + " | ".join(str(c).replace("\n", "<br>") for c in row) + " |" for row in rows]
+def table(head, rows):
+    """The lines of a table."""
+    return ["| " + " | ".join(str(c).replace("\n", "<br>") for c in row) + " |"
+            for row in (head, ["---"] * len(head), *rows)]
 
 
 def markdown_block(block):
@@ -34,7 +35,7 @@ def markdown_block(block):
     if isinstance(block, Items):
         return [f"- {item}" for item in block.items]
     if isinstance(block, Grid):
-        return markdown_table(block)
+        return table(*block)
     if isinstance(block, Code):
         return ["```text", *block.lines, "```"]
     if isinstance(block, Picture):

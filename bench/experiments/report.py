@@ -7,7 +7,7 @@ headline() is the table of the README, check() holds report and README against t
 from pathlib import Path
 
 from . import figures, report_context, report_tables, results
-from .page import Grid, Heading, Picture, markdown_table, plain, to_markdown
+from .page import Heading, Picture, plain, table, to_markdown
 from .report_tables import best_method, paper_best
 from .results import (
     Failure, Run, duration, method_title, microseconds, number, set_title, times, with_sd,
@@ -70,7 +70,7 @@ def headline(folder):
     head = ["set", "the paper's best speed-up", "DC-k-means", "Q-k-means", "pyramid",
             "pyramid's loss ratio", "a request to pyramid (retraining)"]
     notes = [line for note in results.notes_on(ours.values()) for line in ("", note + ".")]
-    return [*markdown_table(Grid(head, rows)), *notes]
+    return [*table(head, rows), *notes]
 
 
 def short_title(method):

@@ -18,14 +18,12 @@ and with constants that are chosen so that k-means finds clusters about as good 
 `kind` and `source`, and nothing made from it may be shown without that.
 """
 
-import argparse
 import gzip
 import json
 import os
 import statistics
 import struct
 import subprocess
-import sys
 import tempfile
 import zlib
 from collections import namedtuple
@@ -35,6 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from . import Failure, published
+from .scripts import parser, run_script
 
 RECIPE = 2  # to be raised whenever the same inputs give other files than before
 CUT_SEED = 2019
@@ -536,23 +535,16 @@ def describe_all(options, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ALL))
-    parser.add_argument("--describe", action="store_true", help="measure too")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where the real files are")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="keep what is made in this folder")
-    parser.add_argument("--bench", default="../build/efface-bench", metavar="PATH")
-    options = parser.parse_args()
-    try:
-        with tempfile.TemporaryDirectory() as temporary:
-            describe_all(options, options.work or temporary)
-    except (Failure, OSError) as failure:
-        print(f"sets.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ALL))
+    arguments.add_argument("--describe", action="store_true", help="measure too")
+    arguments.add_argument("--folder", type=Path, metavar="DIR", help="where the real files are")
+    arguments.add_argument("--work", type=Path, metavar="DIR", help="keep what is made in this folder")
+    arguments.add_argument("--bench", default="../build/efface-bench", metavar="PATH")
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        describe_all(options, options.work or temporary)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -15,7 +15,6 @@ folder --out as SVG, and the numbers of the second to forest_covtype.csv there.
 Needs gnuplot, numpy and the Python package of efface (make python).
 """
 
-import argparse
 import csv
 import struct
 import sys
@@ -23,15 +22,15 @@ import time
 from collections import namedtuple
 from pathlib import Path
 
-import numpy as np
-
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from experiments import Failure  # noqa: E402
-from experiments.plotting import GREY, Box, draw, tics, time_axis  # noqa: E402
+from contest import Failure, add_package, load, use_package  # noqa: E402
+
+import numpy as np  # noqa: E402
+from experiments.plotting import Box, draw, tics, time_axis  # noqa: E402
 from experiments.results import Look  # noqa: E402
-from forest_sets import load  # noqa: E402
+from experiments.scripts import parser, run_script  # noqa: E402
 
 BLUE, ORANGE = "#0072B2", "#D55E00"  # of the palette of Okabe and Ito
 
@@ -219,35 +218,30 @@ def draw_curves(options):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tree", action="store_true")
-    parser.add_argument("--people", type=Path, default=HERE.parents[1] / "examples/people.csv")
-    parser.add_argument("--owner", default="p8")
-    parser.add_argument("--seed", type=int, default=4)
-    parser.add_argument("--covtype", type=Path, metavar="FOLDER")
-    parser.add_argument("--deletions", type=int, default=10_000)
-    parser.add_argument("--reuse", action="store_true")
-    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/figures")
-    parser.add_argument("--package", type=Path, default=Path("build/python"))
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--tree", action="store_true")
+    arguments.add_argument("--people", type=Path, default=HERE.parents[1] / "examples/people.csv")
+    arguments.add_argument("--owner", default="p8")
+    arguments.add_argument("--seed", type=int, default=4)
+    arguments.add_argument("--covtype", type=Path, metavar="FOLDER")
+    arguments.add_argument("--deletions", type=int, default=10_000)
+    arguments.add_argument("--reuse", action="store_true")
+    arguments.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/figures")
+    add_package(arguments)
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    sys.path.insert(0, str(options.package.resolve()))
-    try:
-        if options.tree:
-            draw_trees(options)
-        if options.covtype:
-            measure(options)
-        if options.covtype or options.reuse:
-            draw_curves(options)
-    except (Failure, OSError) as failure:
-        print(f"forest_pictures.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    if options.tree or options.covtype:
+        use_package(options.package)
+    if options.tree:
+        draw_trees(options)
+    if options.covtype:
+        measure(options)
+    if options.covtype or options.reuse:
+        draw_curves(options)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -12,15 +12,20 @@ these max_features too, with one seed.
 Needs numpy, scikit-learn and the Python package of efface (make python).
 """
 
-import argparse
 import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
-import sklearn
-from forest_sets import Failure, has_classes, sets, table
-from sklearn import ensemble
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contest import add_package, use_package  # noqa: E402 (it comes before numpy)
+
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.page import table  # noqa: E402
+from experiments.scripts import listed, parser, run_script  # noqa: E402
+from forest_sets import has_classes, sets  # noqa: E402
+from sklearn import ensemble  # noqa: E402
 
 
 def held_out(n):
@@ -57,35 +62,29 @@ def number(text):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--sets", type=lambda text: text.split(","))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--try", dest="tried", default=[],
-                        type=lambda text: [number(n) for n in text.split(",")])
-    parser.add_argument("--package", type=Path, default=Path("build/python"))
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", type=Path, required=True, metavar="FOLDER")
+    arguments.add_argument("--sets", type=listed)
+    arguments.add_argument("--seeds", type=int, default=5)
+    arguments.add_argument("--try", dest="tried", default=[],
+                        type=lambda text: [number(n) for n in listed(text)])
+    add_package(arguments)
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    sys.path.insert(0, str(options.package.resolve()))
+    use_package(options.package)
     head = ["set", "rows x columns", "RandomForest", "ExtraTrees", "efface", "points above"]
     head += [f"with {n}" for n in options.tried]
-    try:
-        print(f"scikit-learn {sklearn.__version__}, {options.seeds} seeds\n")
-        print("\n".join(table(head, [])), flush=True)
-        for name, x, y in sets(options.data, options.sets):
-            means, tried = measure(x, y, options)
-            cells = [name, f"{len(x):,} x {x.shape[1]}", *(f"{m:.4f}" for m in means),
-                     f"{100 * (means[2] - means[0]):+.2f}", *(f"{t:.4f}" for t in tried)]
-            print(table(head, [cells])[-1], flush=True)
-    except Failure as failure:
-        print(f"forest_quality.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    print(f"scikit-learn {sklearn.__version__}, {options.seeds} seeds\n")
+    print("\n".join(table(head, [])), flush=True)
+    for name, x, y in sets(options.data, options.sets):
+        means, tried = measure(x, y, options)
+        cells = [name, f"{len(x):,} x {x.shape[1]}", *(f"{m:.4f}" for m in means),
+                 f"{100 * (means[2] - means[0]):+.2f}", *(f"{t:.4f}" for t in tried)]
+        print(table(head, [cells])[-1], flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -4,21 +4,9 @@ A set is a name, rows as float32, and y: classes (whole numbers) or a target (fl
 sets are the same in every run.
 """
 
-import gzip
+from contest import Failure, load
 
 import numpy as np
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
-
-
-def load(path):
-    try:
-        with gzip.open(path) as file:
-            return np.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"{path}: {error}") from error
 
 
 def load_set(folder, name, n_rows=None):
@@ -128,9 +116,3 @@ def sets(folder, names=None):
 
 def has_classes(y):
     return y.dtype.kind == "i"
-
-
-def table(head, rows):
-    """Lines of Markdown."""
-    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
-    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]

@@ -26,30 +26,23 @@ Needs numpy, scikit-learn, the Python package of efface (make python) and efface
 """
 
 import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
-
-import argparse
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import numpy as np
-import sklearn
-from forest_sets import Failure, has_classes, sets, table
-from sklearn import ensemble
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from contest import (  # noqa: E402 (it comes before numpy)
+    Failure, add_package, clock, last_line, use_package,
+)
 
-def clock(call):
-    """Seconds of the wall, and of the processor."""
-    wall, processor = time.perf_counter(), time.process_time()
-    call()
-    return time.perf_counter() - wall, time.process_time() - processor
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.page import table  # noqa: E402
+from experiments.scripts import listed, parser, run_script  # noqa: E402
+from forest_sets import has_classes, sets  # noqa: E402
+from sklearn import ensemble  # noqa: E402
 
 
 def median(pairs, place=0):
@@ -105,19 +98,16 @@ def state_bytes(x, y, options):
     """Bytes of the state with all that is kept to be faster."""
     with tempfile.TemporaryDirectory() as folder:
         data, labels = Path(folder) / "x.npy", Path(folder) / "y.npy"
-        command = [options.bench, "online", "--family", "forest", "--data", str(data), "--json"]
+        command = [options.bench, "online", "--family", "forest", "--data", data]
         command += ["--deletions", "1", "--replicates", "1", "--baseline", "0"]
         if has_classes(y):
             np.save(data, x)
             np.save(labels, y.astype(np.int32))
-            command += ["--labels", str(labels)]
+            command += ["--labels", labels]
         else:
             np.save(data, np.column_stack([x, y]).astype(np.float32))
             command += ["--target", str(x.shape[1] + 1)]  # counted from 1
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
-    return json.loads(done.stdout.splitlines()[-1])["state_bytes_per_row"] * len(x)
+        return last_line(command)["state_bytes_per_row"] * len(x)
 
 
 def exported_bytes(model):
@@ -183,40 +173,34 @@ def lines_of(name, x, r):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--sets", type=lambda text: text.split(","))
-    parser.add_argument("--deletions", type=int, default=1000)
-    parser.add_argument("--hurt", type=int, default=1000, help="requests that hurt (default 1000)")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--bench", default="build/efface-bench")
-    parser.add_argument("--package", type=Path, default=Path("build/python"))
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", type=Path, required=True, metavar="FOLDER")
+    arguments.add_argument("--sets", type=listed)
+    arguments.add_argument("--deletions", type=int, default=1000)
+    arguments.add_argument("--hurt", type=int, default=1000, help="requests that hurt (default 1000)")
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--bench", default="build/efface-bench")
+    add_package(arguments)
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    sys.path.insert(0, str(options.package.resolve()))
+    use_package(options.package)
     tables = [], [], []
     load = [os.getloadavg()[0]]
-    try:
-        for name, x, y in sets(options.data, options.sets):
-            x = np.ascontiguousarray(x)
-            for lines, line in zip(tables, lines_of(name, x, measure(x, y, options))):
-                lines.append(line)
-            load.append(os.getloadavg()[0])
-            print(f"{name}: done", file=sys.stderr, flush=True)
-    except Failure as failure:
-        print(f"forest_speed.py: {failure}", file=sys.stderr)
-        return 1
+    for name, x, y in sets(options.data, options.sets):
+        x = np.ascontiguousarray(x)
+        for lines, line in zip(tables, lines_of(name, x, measure(x, y, options))):
+            lines.append(line)
+        load.append(os.getloadavg()[0])
+        print(f"{name}: done", file=sys.stderr, flush=True)
     print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}; {options.repeats} rounds, "
           f"{options.deletions:,} random requests and {options.hurt:,} that hurt; "
           f"load of the machine {min(load):.1f} to {max(load):.1f}")
     for head, lines in zip((FITS, REQUESTS, SIZES), tables):
         print("", *table(head, lines), sep="\n")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -26,78 +26,31 @@ times slower than they need to be: install an optimized one (libopenblas0). With
 refuses to compare, unless --any-blas is given.
 """
 
-import os
-
-for _variable in (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
-
-import argparse
-import gzip
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
-import faiss
-import numpy as np
-import sklearn
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_info, threadpool_limits
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contest import (  # noqa: E402 (it comes before numpy)
+    Failure, add_programs, blas, check_programs, generate, last_line, load, loss, to_unit,
+)
+
+import faiss  # noqa: E402
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.machine import processor  # noqa: E402
+from experiments.scripts import parser, positive, run_script  # noqa: E402
+from sklearn.cluster import KMeans  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 STANDARD_SETS = [("celltype", 4, "none"), ("covtype", 7, "minmax"), ("mnist", 10, "none")]
 GAUSSIAN = ("gaussian", 5, "minmax")
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
-
-
-# ---------------------------------------------------------------- data
-
-
-def load(path):
-    """The rows of a .npy file as float32 in C order."""
-    try:
-        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
-        with opened as file:
-            rows = np.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"{path}: {error}") from error
-    if rows.ndim != 2:
-        raise Failure(f"{path}: two dimensions are needed, not {rows.ndim}")
-    return np.ascontiguousarray(rows, dtype=np.float32)
-
-
-def scaled(rows, scale):
-    if scale == "none":
-        return rows
-    low = rows.min(axis=0).astype(np.float64)
-    spread = rows.max(axis=0) - low
-    spread[spread == 0] = 1.0
-    return np.ascontiguousarray((rows - low) / spread, dtype=np.float32)
-
-
-def loss(rows, centroids):
-    """The sum of squared distances to the nearest centroid, in float64."""
-    centroids = np.asarray(centroids, dtype=np.float64)
-    chunk = max(1, (1 << 22) // centroids.size)
-    total = 0.0
-    for first in range(0, len(rows), chunk):
-        part = rows[first : first + chunk].astype(np.float64)
-        squares = ((part[:, None, :] - centroids[None, :, :]) ** 2).sum(axis=2)
-        total += squares.min(axis=1).sum()
-    return float(total)
 
 
 # ---------------------------------------------------------------- contestants
@@ -112,25 +65,21 @@ class Task:
         self.iters, self.repeats = options.iters, options.repeats
         self.seed, self.bench = options.seed, options.bench
         rows = load(path)
+        if rows.ndim != 2:
+            raise Failure(f"{path}: two dimensions are needed, not {rows.ndim}")
         self.n, self.d = rows.shape
-        self.rows = scaled(rows, scale)
+        rows = to_unit(rows) if scale == "minmax" else rows
+        self.rows = np.ascontiguousarray(rows, dtype=np.float32)
 
 
 def run_efface(task):
-    command = [task.bench, "train", "--data", str(task.path), "-k", str(task.k)]
-    command += ["--method", "lloyd", "--candidates", "1"]
-    command += ["--scale", task.scale, "--iters", str(task.iters), "--threads", "1"]
-    command += ["--seed", str(task.seed), "--repeats", str(task.repeats), "--json"]
     # The shell is there for the peak memory: Linux counts what a process held before exec, so that
     # a child started from here directly would report the memory of this program.
-    shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh"]
-    try:
-        done = subprocess.run(shell + command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"/bin/sh: {error.strerror}") from error
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = last_line(
+        ["/bin/sh", "-c", '"$@"; exit $?', "sh", task.bench, "train", "--data", task.path,
+         "-k", task.k, "--method", "lloyd", "--candidates", "1", "--scale", task.scale,
+         "--iters", task.iters, "--threads", "1", "--seed", task.seed,
+         "--repeats", task.repeats])
     if (result["n"], result["d"], result["k"]) != (task.n, task.d, task.k):
         raise Failure(f"efface-bench read {result['n']} x {result['d']}, k = {result['k']}")
     return result
@@ -138,15 +87,8 @@ def run_efface(task):
 
 def run_sklearn(algorithm):
     def run(task, iters=None):
-        model = KMeans(
-            n_clusters=task.k,
-            init="k-means++",
-            n_init=1,
-            max_iter=iters or task.iters,
-            tol=0,
-            algorithm=algorithm,
-            random_state=task.seed,
-        )
+        model = KMeans(n_clusters=task.k, init="k-means++", n_init=1, max_iter=iters or task.iters,
+                       tol=0, algorithm=algorithm, random_state=task.seed)
         begin = time.perf_counter()
         model.fit(task.rows)
         seconds = time.perf_counter() - begin
@@ -156,17 +98,9 @@ def run_sklearn(algorithm):
 
 
 def run_faiss(task, iters=None):
-    model = faiss.Kmeans(
-        task.d,
-        task.k,
-        niter=iters or task.iters,
-        nredo=1,
-        seed=task.seed,
-        min_points_per_centroid=1,
-        max_points_per_centroid=max(task.n, 256),
-        verbose=False,
-        gpu=False,
-    )
+    model = faiss.Kmeans(task.d, task.k, niter=iters or task.iters, nredo=1, seed=task.seed,
+                         min_points_per_centroid=1, max_points_per_centroid=max(task.n, 256),
+                         verbose=False, gpu=False)
     begin = time.perf_counter()
     model.train(task.rows)
     seconds = time.perf_counter() - begin
@@ -199,17 +133,9 @@ def compare(task):
         last = done[-1]
         seconds = [run["seconds"] for run in done]
         result = {
-            "bench": "peers",
-            "data": task.name,
-            "contestant": name,
-            "n": task.n,
-            "d": task.d,
-            "k": task.k,
-            "scale": task.scale,
-            "threads": 1,
-            "blas": blas(),
-            "iters": int(last["iters"]),
-            "seconds": statistics.median(seconds),
+            "bench": "peers", "data": task.name, "contestant": name, "n": task.n, "d": task.d,
+            "k": task.k, "scale": task.scale, "threads": 1, "blas": blas(),
+            "iters": int(last["iters"]), "seconds": statistics.median(seconds),
             "seconds_of_rounds": seconds,
             "loss": last["loss"] if "loss" in last else loss(task.rows, last["centroids"]),
         }
@@ -227,17 +153,14 @@ def compare(task):
 
 def print_table(results):
     first = results[0]
-    print(
-        f"{first['data']}: {first['n']:,} x {first['d']}, k = {first['k']}, scale {first['scale']}"
-    )
+    print(f"{first['data']}: {first['n']:,} x {first['d']}, k = {first['k']}, scale "
+          f"{first['scale']}")
     print(f"  {'':14} {'iters':>5} {'ms':>10} {'ratio':>7} {'loss':>14} {'memory / data':>14}")
     for r in results:
         ratio = f"{r['ratio']:.2f}" if r["ratio"] else "-"
         memory = f"{r['peak_rss_bytes'] / r['data_bytes']:.2f}" if "data_bytes" in r else "-"
-        print(
-            f"  {r['contestant']:14} {r['iters']:>5} {1e3 * r['seconds']:>10.2f} {ratio:>7} "
-            f"{r['loss']:>14.7g} {memory:>14}"
-        )
+        print(f"  {r['contestant']:14} {r['iters']:>5} {1e3 * r['seconds']:>10.2f} {ratio:>7} "
+              f"{r['loss']:>14.7g} {memory:>14}")
     print(flush=True)
 
 
@@ -250,31 +173,11 @@ def run_task(task, as_json):
         print_table(results)
 
 
-def processor():
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return "unknown processor"
-
-
-def blas():
-    """The optimized BLAS in use, such as "openblas 0.3.21", or None."""
-    for library in threadpool_info():
-        if library["user_api"] == "blas":
-            return f"{library['internal_api']} {library['version']}"
-    return None
-
-
 def print_header(options):
     print(processor())
-    print(
-        f"scikit-learn {sklearn.__version__}, faiss {faiss.__version__} "
-        f"({faiss.get_compile_options().strip()}), numpy {np.__version__}, "
-        f"BLAS {blas() or 'of reference, slow'}"
-    )
+    print(f"scikit-learn {sklearn.__version__}, faiss {faiss.__version__} "
+          f"({faiss.get_compile_options().strip()}), numpy {np.__version__}, "
+          f"BLAS {blas() or 'of reference, slow'}")
     print(f"one thread, median of {options.repeats} rounds; ratio = time / efface's time\n")
 
 
@@ -286,38 +189,25 @@ def run_folder(folder, options):
     name, k, scale = GAUSSIAN
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "gaussian.npy"
-        try:
-            subprocess.run([options.bench, "data", name, "--out", str(path)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise Failure(f"cannot make the Gaussian set: {error}") from error
+        np.save(path, generate(name, options.bench))
         run_task(Task(name, path, k, scale, options), options.json)
 
 
-def count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a whole number of at least 1 is needed")
-    return value
-
-
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
+    arguments = parser(__doc__)
+    what = arguments.add_mutually_exclusive_group(required=True)
     what.add_argument("--data", type=Path, metavar="FILE")
     what.add_argument("--folder", type=Path, metavar="DIR")
-    parser.add_argument("-k", type=count, help="number of clusters, with --data")
-    parser.add_argument("--scale", choices=("none", "minmax"), default="none")
-    parser.add_argument("--iters", type=count, default=10)
-    parser.add_argument("--repeats", type=count, default=5, help="rounds (default 5)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--bench", default="build/efface-bench", help="none: peers only")
-    parser.add_argument("--any-blas", action="store_true", help="compare with a slow BLAS too")
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each result")
-    options = parser.parse_args()
+    arguments.add_argument("-k", type=positive, help="number of clusters, with --data")
+    arguments.add_argument("--scale", choices=("none", "minmax"), default="none")
+    arguments.add_argument("--iters", type=positive, default=10)
+    arguments.add_argument("--repeats", type=positive, default=5, help="rounds (default 5)")
+    arguments.add_argument("--seed", type=int, default=1)
+    add_programs(arguments)
+    arguments.add_argument("--json", action="store_true", help="one line of JSON for each result")
+    options = arguments.parse_args()
     if options.data and not options.k:
-        parser.error("--data needs -k")
+        arguments.error("--data needs -k")
     return options
 
 
@@ -325,27 +215,16 @@ def main():
     options = parse_arguments()
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
     faiss.omp_set_num_threads(1)
-    try:
-        if blas() is None and not options.any_blas:
-            raise Failure(
-                "numpy has no optimized BLAS, which would slow the peers down; install one "
-                "(apt-get install libopenblas0), or use --any-blas"
-            )
-        if options.bench != "none" and not os.access(options.bench, os.X_OK):
-            raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
-        if not options.json:
-            print_header(options)
-        with threadpool_limits(limits=1):
-            if options.folder:
-                run_folder(options.folder, options)
-            else:
-                task = Task(str(options.data), options.data, options.k, options.scale, options)
-                run_task(task, options.json)
-    except Failure as failure:
-        print(f"peers.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    check_programs(options)
+    if not options.json:
+        print_header(options)
+    with threadpool_limits(limits=1):
+        if options.folder:
+            run_folder(options.folder, options)
+        else:
+            task = Task(str(options.data), options.data, options.k, options.scale, options)
+            run_task(task, options.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

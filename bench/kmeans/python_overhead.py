@@ -9,58 +9,43 @@ fit      efface.KMeans(method="lloyd") and sklearn.cluster.KMeans(algorithm="llo
          with the same work: n_init=1, max_iter=10, tol=0, k-means++; but theirs tries several
          candidates for each seed, ours one (candidates=1). Both are given the same float32 array;
          efface makes the ids of the rows from their content. scikit-learn's fit makes labels_
-         too, one pass more; ours makes them when they are read, so that is timed as well. The contestants take turns, R rounds, and the medians are compared. It is the
-         time of the processor, which other work on the machine disturbs less than the clock's.
+         too, one pass more; ours makes them when they are read, so that is timed as well. The
+         contestants take turns, R rounds, and the medians are compared. It is the time of the
+         processor, which other work on the machine disturbs less than the clock's.
 forget   a thousand calls of forget(id) on a pyramid. The overhead is the time of the loop in Python
          less what the C library says each call took.
 """
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
-
-import argparse
-import gzip
 import json
 import statistics
+import sys
 import time
 import warnings
+from pathlib import Path
 
-import numpy as np
-from sklearn.cluster import KMeans as TheirKMeans
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import efface
+from contest import clock, load  # noqa: E402 (it comes before numpy)
+
+import efface  # noqa: E402
+import numpy as np  # noqa: E402
+from experiments.scripts import parser, run_script  # noqa: E402
+from sklearn.cluster import KMeans as TheirKMeans  # noqa: E402
 
 ITERATIONS = 10
 N_FORGETS = 1000
 
 
-def load(path):
-    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")
-    with opened as file:
-        rows = np.load(file)
-    return np.ascontiguousarray(rows.reshape(len(rows), -1), dtype=np.float32)
-
-
-def seconds(work):
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
-
-
 def compare_fits(X, k, repeats):
     """Median seconds of our fit, of our fit with labels, and of theirs."""
-    ours = efface.KMeans(
-        k, method="lloyd", candidates=1, max_iter=ITERATIONS, random_state=0, n_threads=1
-    )
-    theirs = TheirKMeans(
-        k, n_init=1, max_iter=ITERATIONS, tol=0, random_state=0, algorithm="lloyd"
-    )
+    ours = efface.KMeans(k, method="lloyd", candidates=1, max_iter=ITERATIONS, random_state=0,
+                         n_threads=1)
+    theirs = TheirKMeans(k, n_init=1, max_iter=ITERATIONS, tol=0, random_state=0,
+                         algorithm="lloyd")
     works = (lambda: ours.fit(X), lambda: ours.fit(X).labels_, lambda: theirs.fit(X))
     for work in works:
         work()  # what is loaded only once
-    times = [[seconds(work) for work in works] for _ in range(repeats)]
+    times = [[clock(work)[1] for work in works] for _ in range(repeats)]
     return [statistics.median(column) for column in zip(*times)]
 
 
@@ -78,35 +63,24 @@ def forget_overhead(X, k):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data")
-    parser.add_argument("-k", type=int, default=5)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--data")
+    options.add_argument("-k", type=int, default=5)
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--json", action="store_true")
+    arguments = options.parse_args()
     warnings.simplefilter("ignore")
 
     X = load(arguments.data) if arguments.data else efface.datasets.make_gaussian()[0]
+    X = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
     ours, with_labels, theirs = compare_fits(X, arguments.k, arguments.repeats)
     call, overhead = forget_overhead(X, arguments.k)
     if arguments.json:
-        print(
-            json.dumps(
-                {
-                    "bench": "python_overhead",
-                    "n": X.shape[0],
-                    "d": X.shape[1],
-                    "k": arguments.k,
-                    "fit_seconds": ours,
-                    "fit_labels_seconds": with_labels,
-                    "sklearn_fit_seconds": theirs,
-                    "ratio": theirs / ours,
-                    "ratio_labels": theirs / with_labels,
-                    "forget_seconds": call,
-                    "forget_overhead_seconds": overhead,
-                }
-            )
-        )
+        print(json.dumps({
+            "bench": "python_overhead", "n": X.shape[0], "d": X.shape[1], "k": arguments.k,
+            "fit_seconds": ours, "fit_labels_seconds": with_labels, "sklearn_fit_seconds": theirs,
+            "ratio": theirs / ours, "ratio_labels": theirs / with_labels, "forget_seconds": call,
+            "forget_overhead_seconds": overhead}))
         return
     print(f"{X.shape[0]:,} x {X.shape[1]}, k = {arguments.k}, one thread")
     print(f"fit      scikit-learn {theirs:.3f} s, efface {ours:.3f} s: {theirs / ours:.2f} x")
@@ -115,4 +89,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -17,28 +17,28 @@ Needs numpy, scikit-learn and the Python package of efface (make python). To com
 scikit-learn, run this program by the python of an environment that has it.
 """
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
-
-import argparse
-import gzip
 import hashlib
 import json
 import multiprocessing
+import os
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
-import numpy as np
-import quality_page as qp
-import sklearn
-from sklearn.cluster import KMeans as PeerKMeans
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contest import (  # noqa: E402 (it comes before numpy)
+    Failure, add_package, generate, load, loss, to_unit, use_package,
+)
+
+import numpy as np  # noqa: E402
+import quality_page as qp  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.scripts import parser, positive, run_script  # noqa: E402
+from sklearn.cluster import KMeans as PeerKMeans  # noqa: E402
 
 # The sets with their numbers of clusters: those of the paper where it has one. celltype is scaled
 # already in its file.
@@ -58,28 +58,7 @@ CHUNK = 10  # runs that a process does at a time
 METHOD_OPTIONS = {"lloyd": {"max_iter": None}}
 
 
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
-
-
 # ---------------------------------------------------------------- data
-
-
-def load(path):
-    opened = gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
-    with opened as file:
-        return np.load(file)
-
-
-def generate(name, bench):
-    """A generated set, in the shape that efface-bench gives it."""
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "set.npy"
-        try:
-            subprocess.run([bench, "data", name, "--out", str(path)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise Failure(f"cannot make the set {name}: {error}") from error
-        return load(path)
 
 
 def some_rows(rows, most_rows, most_values):
@@ -88,13 +67,6 @@ def some_rows(rows, most_rows, most_values):
     if len(rows) > most:
         rows = rows[np.sort(np.random.default_rng(1).choice(len(rows), most, replace=False))]
     return np.ascontiguousarray(rows, dtype=np.float32)
-
-
-def to_unit(rows):
-    low = rows.min(axis=0).astype(np.float64)
-    spread = rows.max(axis=0) - low
-    spread[spread == 0] = 1.0
-    return ((rows - low) / spread).astype(np.float32)
 
 
 def make_cases(options):
@@ -118,9 +90,8 @@ def make_cases(options):
             data[fingerprint] = values
             for k in ks:
                 n, d = values.shape
-                cases.append(
-                    {"name": name, "n": n, "d": d, "k": k, "scale": scale, "rows": fingerprint}
-                )
+                cases.append({"name": name, "n": n, "d": d, "k": k, "scale": scale,
+                              "rows": fingerprint})
     if not cases:
         raise Failure("no set is left")
     return cases, data
@@ -129,28 +100,17 @@ def make_cases(options):
 # ---------------------------------------------------------------- runs
 
 
-def loss(rows, centroids):
-    """The sum of squared distances to the nearest centroid, in double precision."""
-    nearest = np.full(len(rows), np.inf)
-    for centroid in np.asarray(centroids, dtype=np.float64):
-        aside = rows - centroid
-        np.minimum(nearest, np.einsum("ij,ij->i", aside, aside), out=nearest)
-    return float(nearest.sum())
-
-
 def fit_peer(rows, k, seed):
-    return PeerKMeans(
-        k, init="k-means++", n_init=1, max_iter=100_000, tol=0, algorithm="elkan", random_state=seed
-    ).fit(rows)
+    return PeerKMeans(k, init="k-means++", n_init=1, max_iter=100_000, tol=0, algorithm="elkan",
+                      random_state=seed).fit(rows)
 
 
 def fit_ours(rows, k, method, seed):
     import efface  # from the package that --package names
 
     options = {"max_iter": 10, **METHOD_OPTIONS.get(method, {})}
-    model = efface.KMeans(
-        k, method=method, candidates=None, random_state=seed, n_threads=1, **options
-    )
+    model = efface.KMeans(k, method=method, candidates=None, random_state=seed, n_threads=1,
+                          **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of coarse columns, which count_coarse asks for
         return model.fit(rows, ids=range(len(rows)))
@@ -291,23 +251,13 @@ def compare(options):
     else:
         random = np.random.default_rng(2)
         groups = qp.drawn_groups(
-            options.pool,
-            options.seeds,
-            lambda n, m: [int(i) for i in random.choice(n, m, replace=False)],
-        )
-        grouping = (
-            f"The ten are drawn from the {options.pool} runs, so that fits share runs: their "
-            "largest loss is less extreme than that of fits which do not, and errors are larger "
-            "than they seem."
-        )
-    facts = {
-        "sklearn": sklearn.__version__,
-        "grouping": grouping,
-        "rows": options.rows,
-        "values": options.values,
-        "minutes": seconds / 60,
-        "command": command(),
-    }
+            options.pool, options.seeds,
+            lambda n, m: [int(i) for i in random.choice(n, m, replace=False)])
+        grouping = (f"The ten are drawn from the {options.pool} runs, so that fits share runs: "
+                    "their largest loss is less extreme than that of fits which do not, and "
+                    "errors are larger than they seem.")
+    facts = {"sklearn": sklearn.__version__, "grouping": grouping, "rows": options.rows,
+             "values": options.values, "minutes": seconds / 60, "command": command()}
     return qp.page(cases, groups, facts)
 
 
@@ -323,55 +273,37 @@ def command():
 # ---------------------------------------------------------------- the command
 
 
-def count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a whole number of at least 1 is needed")
-    return value
-
-
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = parser(__doc__)
     names = [name for name, _, _ in FILES + GENERATED]
-    parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR")
-    parser.add_argument("--sets", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--seeds", type=count, default=30, help="fits with n_init=10 (30)")
-    parser.add_argument("--pool", type=count, help="runs of each contestant (10 for each seed)")
-    parser.add_argument("--rows", type=count, default=10_000, help="rows of a set at most")
-    parser.add_argument("--values", type=count, default=4_000_000, help="rows × columns at most")
-    parser.add_argument("--jobs", type=count, default=os.cpu_count(), help="processes")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="keeps the runs")
-    parser.add_argument("--fresh", action="store_true", help="efface's runs are all done again")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (standard output)")
-    parser.add_argument("--package", type=Path, default=Path("build/python"), metavar="DIR")
-    parser.add_argument("--bench", default="build/efface-bench", metavar="PROGRAM")
-    options = parser.parse_args()
+    arguments.add_argument("--folder", type=Path, default=Path("."), metavar="DIR")
+    arguments.add_argument("--sets", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    arguments.add_argument("--seeds", type=positive, default=30, help="fits with n_init=10 (30)")
+    arguments.add_argument("--pool", type=positive, help="runs of each contestant (10 for each seed)")
+    arguments.add_argument("--rows", type=positive, default=10_000, help="rows of a set at most")
+    arguments.add_argument("--values", type=positive, default=4_000_000, help="rows × columns at most")
+    arguments.add_argument("--jobs", type=positive, default=os.cpu_count(), help="processes")
+    arguments.add_argument("--cache", type=Path, metavar="FILE", help="keeps the runs")
+    arguments.add_argument("--fresh", action="store_true", help="efface's runs are all done again")
+    arguments.add_argument("--out", type=Path, metavar="FILE", help="the page (standard output)")
+    add_package(arguments)
+    arguments.add_argument("--bench", default="build/efface-bench", metavar="PROGRAM")
+    options = arguments.parse_args()
     options.pool = options.pool or options.seeds * qp.GROUP
     if options.pool < qp.GROUP:
-        parser.error(f"--pool must be at least {qp.GROUP}")
+        arguments.error(f"--pool must be at least {qp.GROUP}")
     return options
 
 
 def main():
     options = parse_arguments()
-    sys.path.insert(0, str(options.package))
-    try:
-        try:
-            import efface  # noqa: F401
-        except ImportError as error:
-            raise Failure(f"{error}: run make python first, or use --package") from error
-        text = compare(options)
-    except Failure as failure:
-        print(f"quality.py: {failure}", file=sys.stderr)
-        return 1
+    use_package(options.package)
+    text = compare(options)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
     else:
         print(text, end="")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -5,6 +5,8 @@ and for each contestant a list of runs. A run is a pair: the loss in double prec
 contestant itself chooses by among several runs, its inertia.
 """
 
+from experiments.page import table
+
 GROUP = 10  # runs of a fit with n_init=10
 PEER = "scikit-learn"
 METHODS = ("lloyd", "pyramid", "tree", "quantized")
@@ -117,20 +119,8 @@ def cell(found, is_judged):
     mean_text = number(found.mean)
     if found.mean < 100:
         mean_text += f" ({round(1000 * found.error)})"
-    return " / ".join(
-        (
-            bold(mean_text, is_judged and found.mean > GOAL_MEAN),
-            bold(number(found.max), is_judged and found.max > GOAL_MAX),
-        )
-    )
-
-
-def row(cells):
-    return "| " + " | ".join(cells) + " |"
-
-
-def header(cells):
-    return [row(cells), row(["---"] * len(cells))]
+    return " / ".join((bold(mean_text, is_judged and found.mean > GOAL_MEAN),
+                       bold(number(found.max), is_judged and found.max > GOAL_MAX)))
 
 
 def case_cells(case):
@@ -138,51 +128,39 @@ def case_cells(case):
 
 
 def ratio_table(cases, n_init, groups):
-    lines = header(
-        ["set", "rows × columns", "k", "values", f"{PEER}: mean, max"]
-        + [f"{method}: mean / max" for method in METHODS]
-    )
+    head = ["set", "rows × columns", "k", "values", f"{PEER}: mean, max",
+            *(f"{method}: mean / max" for method in METHODS)]
+    rows = []
     for case in cases:
         theirs = losses(case, PEER, n_init, groups)
-        cells = case_cells(case) + [f"{mean(theirs):.5g}, {max(theirs):.5g}"]
-        for method in METHODS:
-            cells.append(cell(ratio(case, method, n_init, groups), method in JUDGED))
-        lines.append(row(cells))
-    return lines
+        rows.append([*case_cells(case), f"{mean(theirs):.5g}, {max(theirs):.5g}",
+                     *(cell(ratio(case, method, n_init, groups), method in JUDGED)
+                       for method in METHODS)])
+    return table(head, rows)
 
 
 def goal_table(cases, groups):
     """For each goal, on how many sets it is reached, and where it is not."""
-    lines = header(["goal", "reached on", "missed on"])
+    rows = []
     for method in JUDGED:
         for n_init in (1, 10):
-            missed = [
-                f"{case['name']} k {case['k']} {case['scale']}"
-                for case in cases
-                if not ratio(case, method, n_init, groups).reaches_goal()
-            ]
-            lines.append(
-                row(
-                    [
-                        f"`{method}`, n_init = {n_init}",
-                        f"{len(cases) - len(missed)} of {len(cases)}",
-                        ", ".join(missed) or "none",
-                    ]
-                )
-            )
-    return lines
+            missed = [f"{case['name']} k {case['k']} {case['scale']}" for case in cases
+                      if not ratio(case, method, n_init, groups).reaches_goal()]
+            rows.append([f"`{method}`, n_init = {n_init}",
+                         f"{len(cases) - len(missed)} of {len(cases)}", ", ".join(missed) or "none"])
+    return table(["goal", "reached on", "missed on"], rows)
 
 
 def grid_table(cases):
-    lines = header(["set", "rows × columns", "values", "coarse columns", "merged rows"])
+    rows = []
     for case in cases:
         name, shape, _, scale = case_cells(case)
-        line = row(
-            [name, shape, scale, f"{case['n_coarse']} of {case['d']}", f"{case['n_merged']:,}"]
-        )
-        if (case["n_coarse"] or case["n_merged"]) and line not in lines:
-            lines.append(line)
-    return lines if len(lines) > 2 else ["The grid holds every set."]
+        row = [name, shape, scale, f"{case['n_coarse']} of {case['d']}", f"{case['n_merged']:,}"]
+        if (case["n_coarse"] or case["n_merged"]) and row not in rows:
+            rows.append(row)
+    if not rows:
+        return ["The grid holds every set."]
+    return table(["set", "rows × columns", "values", "coarse columns", "merged rows"], rows)
 
 
 def page(cases, groups, facts):

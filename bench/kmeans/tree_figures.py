@@ -8,7 +8,7 @@
 
 Each run is `efface-bench online --method tree`, whose help says what its numbers mean. A set whose
 file is DIR/NAME/x.npy or x.npy.gz is called NAME. The numbers go to tree_NAME.csv and tree_sets.csv
-in the folder --out, the figures to tree_NAME_loss and tree_NAME_time, as SVG and PNG. A line of the
+in the folder --out, the figures to tree_NAME_loss and tree_NAME_time, as SVG. A line of the
 CSV is a tree: means over the replicates, standard deviations (_sd, of the sample), and totals.
 What a run printed is kept in --work, and a run that is there already is not done again. Runs of
 sets that are not large are done three times (takes.py).
@@ -24,22 +24,26 @@ Needs gnuplot to draw. Times are those of the machine as it is: run this alone, 
 others use as `chrt -f 50 bench/kmeans/tree_figures.py ...`.
 """
 
-import argparse
 import csv
 import re
 import shlex
 import statistics
-import subprocess
 import sys
-import textwrap
 from collections import namedtuple
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from experiments import Failure, plan, prose, ratios, runs, takes  # noqa: E402
+from experiments import Failure, plan, prose, ratios, results, runs, takes  # noqa: E402
+from experiments.figures import origin  # noqa: E402
+from experiments.figures_curves import bars, curve  # noqa: E402
 from experiments.machine import processor  # noqa: E402
+from experiments.page import table as markdown  # noqa: E402
+from experiments.plotting import GREY, Box, draw, tics, time_axis, wrap  # noqa: E402
+from experiments.plotting import WIDTH as PAGE_WIDTH  # noqa: E402
+from experiments.results import number  # noqa: E402
+from experiments.scripts import parser, run_script  # noqa: E402
 from experiments.tables import mean, spread  # noqa: E402
 
 TAKES = 3
@@ -247,173 +251,75 @@ def measure_sets(options):
 
 
 def load(path):
-    """The comments and the lines of a CSV file, numbers being numbers."""
-    comments, rows = [], []
-    with open(path, encoding="utf-8", newline="") as file:
-        for row in file:
-            (comments if row.startswith("#") else rows).append(row)
-    lines = []
-    for line in csv.DictReader(rows):
-        for field, value in line.items():
-            if field not in ("name", "scale", "kind"):
-                line[field] = float(value) if re.search(r"[.e]", value) else int(value)
-        lines.append(line)
-    return [comment[1:].strip() for comment in comments], lines
+    """The lines of a CSV file, numbers being numbers."""
+    lines = results.Table(path).rows
+    for line in lines:
+        for field in line.keys() - {"name", "scale", "kind"}:
+            line[field] = float(line[field]) if re.search(r"[.e]", line[field]) else int(line[field])
+    return lines
 
 
 # ---------------------------------------------------------------- figures
 
 
-def small_print(comments):
+def small_print(table):
     """The commands behind a figure's curves, and the machine, in rows."""
-    sweep = next(c for c in comments if c.startswith("run: ") and "--height 1 " in c)
+    sweep = next(run for run in table.comment("run") if "--height 1 " in run)
     others = [" ".join(kind.options) for kind in KINDS.values() if kind.options]
-    text = f"{sweep.removeprefix('run: ')}; again with {' and with '.join(others)}"
-    machine = next(c for c in comments if c.startswith("processor: "))
-    machine += "; bars: one standard deviation, of a speed-up by the delta method"
-    return [*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), machine]
+    return [*wrap(f"{sweep}; again with {' and with '.join(others)}"),
+            f"processor: {table.comment('processor')[0]}; bars: one standard deviation, of a "
+            "speed-up by the delta method"]
 
 
-# What a figure is drawn on: a terminal of gnuplot, and sizes that suit it.
-Paper = namedtuple("Paper", "terminal ending point small")
-SVG = "svg size 860,540 font 'Helvetica,13' background 'white'"
-PNG = "pngcairo size 1720,1080 font 'Liberation Sans,21' background 'white' linewidth 2"
-PAPERS = [Paper(SVG, "svg", 0.8, 10), Paper(PNG, "png", 1.7, 14)]
-
-
-def line_style(kind, paper):
-    line = f"lc rgb '{kind.colour}' dt {kind.dash} lw 2.2"
-    return f"{line} pt {kind.point} ps {paper.point}"
-
-
-def plot_curves(lines, field, paper, level=None):
-    """Commands that plot a field against the width, with bars of one standard deviation, and a
-    line at a level."""
-    blocks, plots = "", []
-    if level is not None:
-        plots.append(f"{level:.6g} lc rgb '#404040' dt solid lw 1 notitle")
+def width_panel(sheet, box, table, field, title, *settings, level=None):
+    """Plots a field against the width, with bars of one standard deviation, and a line at a level."""
+    sheet.begin_panel(box, "set logscale x 2", "set xrange [0.85:310]", "set mxtics 1",
+                      f"set xtics ({','.join(map(str, WIDTHS))})", *settings)
+    plots = [] if level is None else [f"{level:.6g} lc rgb '{GREY}' dt solid lw 1 notitle"]
     for key, kind in KINDS.items():
-        points = [line for line in lines if line["kind"] == key and line["height"] == 1]
-        points.sort(key=lambda p: p["width"])
-        block = f"${field}_{key}"
-        blocks += f"{block} << EOD\n"
-        for p in points:
-            mean, deviation = p[field], p[field + "_sd"]
-            least = max(mean - deviation, mean / 10)  # an axis may be logarithmic
-            place = p["width"] * kind.shift
-            blocks += f"{place:.5g} {mean:.6g} {least:.6g} {mean + deviation:.6g}\n"
-        blocks += "EOD\n"
-        bars = f"lc rgb '{kind.colour}' dt solid pt 0 lw 1"
-        plots.append(f"{block} using 1:2:3:4 with yerrorbars {bars} notitle")
-        plots.append(f"{block} using 1:2 with linespoints {line_style(kind, paper)} notitle")
-    return blocks + "plot " + ", \\\n    ".join(plots) + "\n"
+        rows = table.find(kind=key, height="1")
+        plots += bars(sheet, rows, ("width", field, field + "_sd"), kind, kind.shift)
+        plots += curve(sheet, rows, "width", field, kind, kind.shift)
+    sheet.plot(plots)
+    middle = (box.left + box.right) / 2
+    sheet.label(title, middle, box.top - 12, "center", 12, bold=True)
+    sheet.label("width w (number of leaves)", middle, box.bottom + 36, "center", 12)
 
 
-def plot_key(paper):
-    """Commands that plot nothing but the key, over the whole width."""
-    plots = [
-        f"NaN with linespoints {line_style(kind, paper)} title '{kind.title}'"
-        for kind in KINDS.values()
-    ]
-    return f"""
-unset label
-unset logscale y
-unset border
-unset tics
-unset xlabel
-unset ylabel
-unset grid
-set lmargin at screen 0.02
-set rmargin at screen 0.98
-set tmargin at screen 0.98
-set bmargin at screen 0.90
-set yrange [0:1]
-set key center center horizontal maxrows 1 reverse Left samplen 4.5 noenhanced
-plot {", ".join(plots)}
-"""
+def draw_loss(path, table):
+    def place(sheet):
+        box = Box(60, 30 + sheet.key(list(KINDS.values()), 4), PAGE_WIDTH - 24, 390)
+        width_panel(sheet, box, table, "loss_ratio", "loss / loss of k-means run to convergence",
+                    "set format y '%.2f'", level=1)
+
+    draw(path, "Loss ratio against width", origin(table), 440, small_print(table), place)
 
 
-def begin(path, comments, paper):
-    """Commands that set up a figure and write the small print."""
-    rows = small_print(comments)
-    labels = "".join(
-        f"set label '{row}' at screen 0.012, screen {0.02 + 0.034 * (len(rows) - 1 - i):.4f} left"
-        f" noenhanced font ',{paper.small}' tc rgb '#404040'\n"
-        for i, row in enumerate(rows)
-    )
-    return f"""
-set terminal {paper.terminal}
-set output '{path}.{paper.ending}'
-set encoding utf8
-set multiplot
-set border 3 lw 1 lc rgb '#404040'
-set tics nomirror out
-set grid ytics lt 1 lc rgb '#e0e0e0' lw 0.7
-set logscale x 2
-set xrange [0.85:310]
-set xtics (1,2,4,8,16,32,64,128,256)
-set xlabel 'width w (number of leaves)'
-set tmargin at screen 0.89
-set bmargin at screen 0.25
-unset key
-{labels}"""
+def draw_time(path, table):
+    def place(sheet):
+        rows = table.find(height="1")
+        requests = [number(row, "request_us") for row in rows]
+        speedups = [number(row, "speedup") for row in rows]
+        retraining = 1e3 * mean([number(row, "retrain_ms") for row in table.rows])
+        top = 30 + sheet.key(list(KINDS.values()), 4)
+        width_panel(sheet, Box(76, top, 420, 390), table, "request_us",
+                    "mean time of a request; line: retraining",
+                    *time_axis("y", min(requests) / 1.5, retraining * 2, 1e-6), level=retraining)
+        low, high = min(speedups) / 1.3, max(speedups) * 1.3
+        marks = [v for v in (1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= v <= high]
+        width_panel(sheet, Box(500, top, PAGE_WIDTH - 24, 390), table, "speedup",
+                    "speed-up over retraining, training included", "set logscale y",
+                    f"set yrange [{low:.6g}:{high:.6g}]", "set mytics 1",
+                    f"set ytics {tics(marks, str)}")
 
-
-def gnuplot(path, script):
-    try:
-        done = subprocess.run(
-            ["gnuplot"], input=script, capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise Failure(f"gnuplot: {error.strerror} (Debian: gnuplot-nox)") from error
-    if done.returncode != 0:
-        raise Failure(f"{path}: gnuplot says\n{done.stderr.strip()}")
-
-
-def draw_loss(path, comments, lines):
-    for paper in PAPERS:
-        gnuplot(path, f"""{begin(path, comments, paper)}
-set lmargin at screen 0.10
-set rmargin at screen 0.98
-set format y '%.2f'
-set ylabel 'loss / loss of k-means run to convergence'
-{plot_curves(lines, "loss_ratio", paper, 1)}
-{plot_key(paper)}""")
-
-
-def draw_time(path, comments, lines):
-    retraining = 1e3 * mean([line["retrain_ms"] for line in lines])
-    least = min(line["request_us"] for line in lines)
-    smallest = min(line["speedup"] for line in lines)
-    for paper in PAPERS:
-        gnuplot(path, f"""{begin(path, comments, paper)}
-set logscale y
-set lmargin at screen 0.105
-set rmargin at screen 0.48
-set ytics (5,10,20,50,100,200,500,1000,2000,5000,10000)
-set yrange [{least / 1.5:.6g}:{retraining * 2:.6g}]
-set ylabel 'time of a request (mean), µs' offset 1
-set label 'retraining' at 310, {retraining * 1.25:.0f} right
-{plot_curves(lines, "request_us", paper, retraining)}
-unset label
-set lmargin at screen 0.60
-set rmargin at screen 0.98
-set ytics (1,2,5,10,20,50,100,200,500)
-set yrange [{smallest / 1.3:.6g}:*]
-set ylabel 'speed-up over retraining, training included' offset 1
-{plot_curves(lines, "speedup", paper)}
-{plot_key(paper)}""")
+    draw(path, "Time of a request and speed-up against width", origin(table), 440,
+         small_print(table), place)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def table(head, rows):
-    out = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
-    return out + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-
-
-def number(value):
+def shown(value):
     """Three digits, or all before the point."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
@@ -442,20 +348,20 @@ def widths_tables(lines):
         return [[w, *(cell(t) for t in trees[w])] for w in widths]
 
     def median(t):
-        return f"{share(t)}, median {number(t['request_us_median'])} µs"
+        return f"{share(t)}, median {shown(t['request_us_median'])} µs"
 
     def time(t):
-        return f"{number(t['request_us'])} µs, {number(t['speedup'])}"
+        return f"{shown(t['request_us'])} µs, {shown(t['speedup'])}"
 
     def memory(t):
-        return number(t["state_bytes_per_row"])
+        return shown(t["state_bytes_per_row"])
 
     head = ["w", *titles]
     return [
-        ("loss ratio, mean (sd)", table(head, of_each(lambda t: with_sd(t, "loss_ratio", 3)))),
-        ("mean time of a request, speed-up with training", table(head, of_each(time))),
-        ("requests that stop at the leaf", table(head, of_each(median))),
-        ("bytes a row beyond the data", table(head, of_each(memory))),
+        ("loss ratio, mean (sd)", markdown(head, of_each(lambda t: with_sd(t, "loss_ratio", 3)))),
+        ("mean time of a request, speed-up with training", markdown(head, of_each(time))),
+        ("requests that stop at the leaf", markdown(head, of_each(median))),
+        ("bytes a row beyond the data", markdown(head, of_each(memory))),
     ]
 
 
@@ -468,12 +374,12 @@ def heights_table(lines):
             if t is None:
                 continue
             row = [kind.title, h, HEIGHTS_WIDTH**h, with_sd(t, "loss_ratio", 3)]
-            row += [number(t["request_us"]), number(t["speedup"])]
-            row += [share(t) if h else "", number(t["state_bytes_per_row"])]
+            row += [shown(t["request_us"]), shown(t["speedup"])]
+            row += [share(t) if h else "", shown(t["state_bytes_per_row"])]
             rows.append(row)
     head = ["", "h", "leaves", "loss ratio (sd)", "µs", "speed-up", "stop at the leaf"]
     head.append("bytes a row")
-    return ("heights at width 8", table(head, rows))
+    return ("heights at width 8", markdown(head, rows))
 
 
 def sets_tables(lines):
@@ -482,28 +388,28 @@ def sets_tables(lines):
         trees = [find(lines, name=name, kind=key) for key in ALL_KINDS]
         first = trees[0]
         rows = f"{first['n']:,} x {first['d']}, k {k}"
-        retraining = number(1e3 * first["retrain_ms"])
+        retraining = shown(1e3 * first["retrain_ms"])
         speed.append([name, rows, first["width"], paper_speed])
         speed[-1] += [with_sd(t, "speedup", 1) for t in trees]
         loss.append([name, f"{paper_loss:.3f} ({paper_sd:.3f})"])
         loss[-1] += [with_sd(t, "loss_ratio", 3) for t in trees]
         leaf.append([name, *(f"{t['stopped_at_leaf']:,} of {t['requests']:,}" for t in trees)])
-        cost.append([name, retraining, *(number(t["request_us"]) for t in trees)])
-        cost[-1] += [f"{4 * first['d']:,}", number(first["state_bytes_per_row"])]
+        cost.append([name, retraining, *(shown(t["request_us"]) for t in trees)])
+        cost[-1] += [f"{4 * first['d']:,}", shown(first["state_bytes_per_row"])]
     titles = [kind.title for kind in ALL_KINDS.values()]
     bytes_head = ["bytes a row: data", "state beyond it"]
     return [
-        ("speed-up with training, mean (sd)", table(["set", "rows", "w", "paper", *titles], speed)),
-        ("loss ratio of the sets, mean (sd)", table(["set", "paper", *titles], loss)),
-        ("requests of the sets that stop at the leaf", table(["set", *titles], leaf)),
-        ("mean µs and memory", table(["set", "retraining, µs", *titles, *bytes_head], cost)),
+        ("speed-up with training, mean (sd)", markdown(["set", "rows", "w", "paper", *titles], speed)),
+        ("loss ratio of the sets, mean (sd)", markdown(["set", "paper", *titles], loss)),
+        ("requests of the sets that stop at the leaf", markdown(["set", *titles], leaf)),
+        ("mean µs and memory", markdown(["set", "retraining, µs", *titles, *bytes_head], cost)),
     ]
 
 
 def all_tables(folder):
     tables = []
     for path in sorted(folder.glob("tree_*.csv")):
-        _, lines = load(path)
+        lines = load(path)
         if path.stem == "tree_sets":
             tables += sets_tables(lines)
         else:
@@ -523,44 +429,38 @@ def draw_all(folder):
     for path in sorted(folder.glob("tree_*.csv")):
         if path.stem == "tree_sets":
             continue
-        comments, lines = load(path)
-        draw_loss(folder / f"{path.stem}_loss", comments, lines)
-        draw_time(folder / f"{path.stem}_time", comments, lines)
+        table = results.Table(path)
+        draw_loss(folder / f"{path.stem}_loss", table)
+        draw_time(folder / f"{path.stem}_time", table)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
-    what = parser.add_mutually_exclusive_group(required=True)
+    arguments = parser(__doc__)
+    arguments.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    what = arguments.add_mutually_exclusive_group(required=True)
     what.add_argument("--data", type=Path, metavar="FILE")
     what.add_argument("--sets", type=Path, metavar="DIR")
     what.add_argument("--reuse", action="store_true")
     what.add_argument("--check", type=Path, metavar="PAGE")
-    parser.add_argument("-k", type=int, default=7)
-    parser.add_argument("--scale", choices=["none", "minmax"], default="minmax", help="for --data")
-    parser.add_argument("--out", type=Path, default=Path("docs/figures"), metavar="DIR")
-    parser.add_argument("--work", type=Path, default=Path("build/trees"), metavar="DIR")
-    parser.add_argument("--replicates", type=int, default=5)
-    parser.add_argument("--deletions", type=int, default=1000)
-    options = parser.parse_args()
-    try:
-        if options.check is not None:
-            check(options.check, options.out)
-            return 0
-        options.out.mkdir(parents=True, exist_ok=True)
-        if options.data is not None:
-            measure_set(options)
-        if options.sets is not None:
-            measure_sets(options)
-        draw_all(options.out)
-        for name, rows in all_tables(options.out):
-            print(f"{name}:\n\n" + "\n".join(rows) + "\n")
-    except (Failure, OSError) as failure:
-        print(f"tree_figures.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    arguments.add_argument("-k", type=int, default=7)
+    arguments.add_argument("--scale", choices=["none", "minmax"], default="minmax", help="for --data")
+    arguments.add_argument("--out", type=Path, default=Path("docs/figures"), metavar="DIR")
+    arguments.add_argument("--work", type=Path, default=Path("build/trees"), metavar="DIR")
+    arguments.add_argument("--replicates", type=int, default=5)
+    arguments.add_argument("--deletions", type=int, default=1000)
+    options = arguments.parse_args()
+    if options.check is not None:
+        check(options.check, options.out)
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.data is not None:
+        measure_set(options)
+    if options.sets is not None:
+        measure_sets(options)
+    draw_all(options.out)
+    for name, rows in all_tables(options.out):
+        print(f"{name}:\n\n" + "\n".join(rows) + "\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main, keeps_runs=True)

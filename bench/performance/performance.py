@@ -30,7 +30,6 @@ mean of (training + all requests) / number of requests. A loss ratio is a loss d
 loss, over the replicates, of k-means run to convergence on the rows that are left.
 """
 
-import argparse
 import dataclasses
 import statistics
 import sys
@@ -45,6 +44,7 @@ import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
 from experiments import Failure, plan, ratios, runs, sets, takes  # noqa: E402
 from experiments.machine import machine  # noqa: E402
+from experiments.scripts import parser, run_script  # noqa: E402
 from experiments.tables import Printed, mean, save, spread  # noqa: E402
 
 SETS = ("celltype", "covtype", "mnist", "gaussian")
@@ -448,44 +448,35 @@ def measure(options):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
+    arguments = parser(__doc__)
+    what = arguments.add_mutually_exclusive_group(required=True)
     what.add_argument("--data", type=Path, metavar="DIR")
     what.add_argument("--reuse", action="store_true")
     what.add_argument("--check", type=Path, metavar="PAGE")
-    parser.add_argument("--out", type=Path, default=Path("docs/performance"), metavar="DIR")
-    parser.add_argument("--work", type=Path, default=Path("build/performance"), metavar="DIR")
-    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
-    parser.add_argument("--quick", action="store_true", help="a minute: small sets, few requests")
-    parser.add_argument("--skip-peers", action="store_true")
-    parser.add_argument("--one-thread", action="store_true",
+    arguments.add_argument("--out", type=Path, default=Path("docs/performance"), metavar="DIR")
+    arguments.add_argument("--work", type=Path, default=Path("build/performance"), metavar="DIR")
+    arguments.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    arguments.add_argument("--quick", action="store_true", help="a minute: small sets, few requests")
+    arguments.add_argument("--skip-peers", action="store_true")
+    arguments.add_argument("--one-thread", action="store_true",
                         help="measure what needs one processor, and write nothing")
-    return parser.parse_args()
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    try:
-        if options.check is not None:
-            performance_tables.check(options.check, options.out)
-            return 0
-        options.out.mkdir(parents=True, exist_ok=True)
-        if not options.reuse:
-            measure(options)
-        if options.one_thread:
-            return 0
-        performance_figure.draw_roofline(options.out)
-        for name, rows in performance_tables.all_tables(options.out):
-            print(f"{name}:\n\n" + "\n".join(rows) + "\n")
-    except (Failure, OSError) as failure:
-        print(f"performance.py: {failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nperformance.py: stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 0
+    if options.check is not None:
+        performance_tables.check(options.check, options.out)
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    if not options.reuse:
+        measure(options)
+    if options.one_thread:
+        return
+    performance_figure.draw_roofline(options.out)
+    for name, rows in performance_tables.all_tables(options.out):
+        print(f"{name}:\n\n" + "\n".join(rows) + "\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main, keeps_runs=True)

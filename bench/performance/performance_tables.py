@@ -4,6 +4,7 @@ that were set beside what was measured."""
 import re
 
 from experiments import Failure, prose, results
+from experiments.page import table
 from experiments.results import digits, duration, number
 from experiments.tables import mean
 
@@ -27,11 +28,6 @@ NAMES = ["machine", "roofline", "sweep", "training", "threads", "forgetting", "a
 
 
 # ---------------------------------------------------------------- cells
-
-
-def table(head, rows):
-    out = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
-    return out + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
 
 
 def percent(value, decimals=0):

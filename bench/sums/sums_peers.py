@@ -21,31 +21,26 @@ Needs numpy, scikit-learn and the Python package of efface (make python). To com
 scikit-learn, run this program by the python of an environment that has it.
 """
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # before numpy is imported: libraries read it once
-
-import argparse
-import gzip
 import sys
 import warnings
 from pathlib import Path
 
-import efface
-import numpy as np
-import sklearn
-from sklearn import decomposition, discriminant_analysis, linear_model, naive_bayes
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contest import load  # noqa: E402 (it comes before numpy)
+
+import efface  # noqa: E402
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.scripts import parser, run_script  # noqa: E402
+from sklearn import (  # noqa: E402
+    decomposition, discriminant_analysis, linear_model, naive_bayes,
+)
 
 FILES = ["celltype", "covtype", "mnist"]
 
 
 # ---------------------------------------------------------------- data
-
-
-def load(path):
-    with gzip.open(path) as file:
-        return np.load(file)
 
 
 def snapped(values):
@@ -148,12 +143,8 @@ def compare_coefficients(report, name, table, alphas=(0.0, 1.0)):
                 shown = "coefficients"
                 bad = kappa if alpha == 0.0 else min(kappa, 1e4)  # a penalty mends the worst
                 allowed = max(1e-9, bad * bad * 2.0**-50)
-            report.line(
-                name,
-                what,
-                f"condition {kappa:8.2e}  {shown} {apart:8.2e}  allowed {allowed:8.2e}",
-                apart <= allowed,
-            )
+            report.line(name, what, f"condition {kappa:8.2e}  {shown} {apart:8.2e}  "
+                        f"allowed {allowed:8.2e}", apart <= allowed)
 
 
 def compare_components(report, name, table, n_components):
@@ -163,13 +154,9 @@ def compare_components(report, name, table, n_components):
     values = np.abs(ours.explained_variance_ / peer.explained_variance_ - 1.0).max()
     along = np.abs(np.einsum("ij,ij->i", ours.components_, peer.components_))
     gaps = np.diff(peer.explained_variance_) / peer.explained_variance_[0]
-    report.line(
-        name,
-        f"{n_components} components",
-        f"variances {values:8.2e}  cosines 1 - {1.0 - along.min():8.2e}"
-        f"  smallest gap {np.abs(gaps).min():8.2e}",
-        values <= 1e-9,
-    )
+    report.line(name, f"{n_components} components",
+                f"variances {values:8.2e}  cosines 1 - {1.0 - along.min():8.2e}"
+                f"  smallest gap {np.abs(gaps).min():8.2e}", values <= 1e-9)
 
 
 def classifiers():
@@ -177,16 +164,11 @@ def classifiers():
     return [
         ("RidgeClassifier", linear_model.RidgeClassifier(), efface.RidgeClassifier()),
         ("GaussianNB", naive_bayes.GaussianNB(), efface.GaussianNB()),
-        (
-            "LinearDiscriminantAnalysis",
-            discriminant_analysis.LinearDiscriminantAnalysis(),
-            efface.LinearDiscriminantAnalysis(),
-        ),
-        (
-            "QuadraticDiscriminantAnalysis",
-            discriminant_analysis.QuadraticDiscriminantAnalysis(**shrunk),
-            efface.QuadraticDiscriminantAnalysis(**shrunk),
-        ),
+        ("LinearDiscriminantAnalysis", discriminant_analysis.LinearDiscriminantAnalysis(),
+         efface.LinearDiscriminantAnalysis()),
+        ("QuadraticDiscriminantAnalysis",
+         discriminant_analysis.QuadraticDiscriminantAnalysis(**shrunk),
+         efface.QuadraticDiscriminantAnalysis(**shrunk)),
     ]
 
 
@@ -203,26 +185,20 @@ def compare_classifiers(report, name, x, y):
             continue
         mine = ours.fit(x[train], y[train]).predict(x[test])
         scores = [float((predicted == y[test]).mean()) for predicted in (theirs, mine)]
-        report.line(
-            name,
-            what,
-            f"scikit-learn {scores[0]:.4f}  efface {scores[1]:.4f}"
-            f"  same answer {float((theirs == mine).mean()):.4f}",
-            abs(scores[0] - scores[1]) < 1e-3,
-        )
+        report.line(name, what, f"scikit-learn {scores[0]:.4f}  efface {scores[1]:.4f}"
+                    f"  same answer {float((theirs == mine).mean()):.4f}",
+                    abs(scores[0] - scores[1]) < 1e-3)
 
 
 # ---------------------------------------------------------------- the program
 
 
 def parse():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--folder", type=Path, help="where the sets are; none: generated ones only")
-    parser.add_argument("--rows", type=int, default=20000, help="at most so many of a set's rows")
-    parser.add_argument("--only", help="sets or classifiers whose names have this in them")
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--folder", type=Path, help="where the sets are; none: generated ones only")
+    arguments.add_argument("--rows", type=int, default=20000, help="at most so many of a set's rows")
+    arguments.add_argument("--only", help="sets or classifiers whose names have this in them")
+    return arguments.parse_args()
 
 
 def main():
@@ -250,4 +226,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -21,45 +21,30 @@ scikit-learn is many times slower than it needs to be: install an optimized one 
 Without one this program refuses to compare, unless --any-blas is given.
 """
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
-
-import argparse
-import gzip
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
-import numpy as np
-import sklearn
-from scipy.linalg import LinAlgWarning
-from sklearn.linear_model import Ridge
-from threadpoolctl import threadpool_info, threadpool_limits
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from contest import (  # noqa: E402 (it comes before numpy)
+    Failure, add_programs, blas, check_programs, clock, last_line, load,
+)
+
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from experiments.scripts import parser, positive, run_script  # noqa: E402
+from scipy.linalg import LinAlgWarning  # noqa: E402
+from sklearn.linear_model import Ridge  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 ALPHA = 1.0
 
 
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
-
-
 # ---------------------------------------------------------------- data
-
-
-def load(path):
-    try:
-        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
-        with opened as file:
-            return np.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"{path}: {error}") from error
 
 
 def generate(text):
@@ -89,23 +74,9 @@ def tables(options):
 
 
 def run_efface(path, options):
-    command = [options.bench, "online", "--family", "linear", "--data", str(path)]
-    command += ["--alpha", str(ALPHA), "--deletions", str(options.deletions), "--replicates", "1"]
-    command += ["--baseline", "1", "--threads", "1", "--json"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"{options.bench}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def run_sklearn(x, y):
-    model = Ridge(alpha=ALPHA, solver="cholesky")
-    begin = time.perf_counter()
-    model.fit(x, y)
-    return time.perf_counter() - begin
+    return last_line([options.bench, "online", "--family", "linear", "--data", path, "--alpha", ALPHA,
+                      "--deletions", options.deletions, "--replicates", "1", "--baseline", "1",
+                      "--threads", "1"])
 
 
 # ---------------------------------------------------------------- the race
@@ -123,7 +94,8 @@ def compare(name, rows, options):
             for kind, dtype in kinds.items():
                 x = np.ascontiguousarray(rows[:, :-1], dtype=dtype)
                 y = rows[:, -1].astype(dtype)
-                theirs[kind].append(run_sklearn(x, y))
+                model = Ridge(alpha=ALPHA, solver="cholesky")
+                theirs[kind].append(clock(lambda x=x, y=y, model=model: model.fit(x, y))[0])
                 del x, y
 
     def median(field):
@@ -156,62 +128,35 @@ def print_result(r):
           f"{r['speedup_over_sklearn']:,.0f}\n", flush=True)
 
 
-def blas():
-    """The optimized BLAS in use, such as "openblas 0.3.21", or None."""
-    for library in threadpool_info():
-        if library["user_api"] == "blas":
-            return f"{library['internal_api']} {library['version']}"
-    return None
-
-
-def count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a whole number of at least 1 is needed")
-    return value
-
-
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mnist", type=Path, metavar="DIR")
-    parser.add_argument("--data", type=Path, metavar="FILE")
-    parser.add_argument("--generated", metavar="ROWS,COLUMNS")
-    parser.add_argument("--deletions", type=count, default=1000)
-    parser.add_argument("--repeats", type=count, default=3, help="rounds (default 3)")
-    parser.add_argument("--bench", default="build/efface-bench")
-    parser.add_argument("--any-blas", action="store_true", help="compare with a slow BLAS too")
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each set")
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--mnist", type=Path, metavar="DIR")
+    arguments.add_argument("--data", type=Path, metavar="FILE")
+    arguments.add_argument("--generated", metavar="ROWS,COLUMNS")
+    arguments.add_argument("--deletions", type=positive, default=1000)
+    arguments.add_argument("--repeats", type=positive, default=3, help="rounds (default 3)")
+    add_programs(arguments)
+    arguments.add_argument("--json", action="store_true", help="one line of JSON for each set")
+    return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
     warnings.filterwarnings("ignore", category=LinAlgWarning)  # pixels that are hardly ever set
-    try:
-        if blas() is None and not options.any_blas:
-            raise Failure(
-                "numpy has no optimized BLAS, which would slow scikit-learn down; install one "
-                "(apt-get install libopenblas0), or use --any-blas")
-        if not os.access(options.bench, os.X_OK):
-            raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
-        if not options.json:
-            print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, BLAS {blas()}; "
-                  f"one thread, median of {options.repeats} rounds\n")
-        with threadpool_limits(limits=1):
-            for name, rows in tables(options):
-                result = compare(name, rows, options)
-                if options.json:
-                    print(json.dumps(result), flush=True)
-                else:
-                    print_result(result)
-                if not result["verified"]:
-                    raise Failure("a state is not that of a fresh fit")
-    except Failure as failure:
-        print(f"sums_speed.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    check_programs(options)
+    if not options.json:
+        print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, BLAS {blas()}; "
+              f"one thread, median of {options.repeats} rounds\n")
+    with threadpool_limits(limits=1):
+        for name, rows in tables(options):
+            result = compare(name, rows, options)
+            if options.json:
+                print(json.dumps(result), flush=True)
+            else:
+                print_result(result)
+            if not result["verified"]:
+                raise Failure("a state is not that of a fresh fit")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

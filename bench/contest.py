@@ -1,0 +1,116 @@
+"""What the programs share that run efface beside other libraries, each with one thread. To be
+imported before numpy: libraries read the number of threads once."""
+
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                  "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from experiments import Failure
+
+
+def load(path):
+    """The array of a .npy file, plain or gzipped."""
+    try:
+        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
+        with opened as file:
+            return np.load(file)
+    except (OSError, ValueError) as error:
+        raise Failure(f"{path}: {error}") from error
+
+
+def generate(name, bench):
+    """A generated set, in the shape that efface-bench gives it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "set.npy"
+        run([bench, "data", name, "--out", path])
+        return load(path)
+
+
+def to_unit(rows):
+    """Rows as float32, each column mapped to [0, 1]."""
+    low = rows.min(axis=0).astype(np.float64)
+    spread = rows.max(axis=0) - low
+    spread[spread == 0] = 1.0
+    return ((rows - low) / spread).astype(np.float32)
+
+
+def loss(rows, centroids):
+    """The sum of squared distances to the nearest centroid, in double precision."""
+    nearest = np.full(len(rows), np.inf)
+    for first in range(0, len(rows), 1 << 16):
+        part, best = rows[first:first + (1 << 16)], nearest[first:first + (1 << 16)]
+        for centroid in np.asarray(centroids, dtype=np.float64):
+            aside = part - centroid
+            np.minimum(best, np.einsum("ij,ij->i", aside, aside), out=best)
+    return float(nearest.sum())
+
+
+def run(command):
+    """What a program says on standard output."""
+    command = [str(word) for word in command]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
+    return done.stdout
+
+
+def last_line(command):
+    """The object in the last line that efface-bench prints with --json."""
+    return json.loads(run([*command, "--json"]).splitlines()[-1])
+
+
+def clock(call):
+    """Seconds of the wall, and of the processor."""
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def blas():
+    """The optimized BLAS in use, such as "openblas 0.3.21", or None."""
+    from threadpoolctl import threadpool_info
+
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return f"{found[0]['internal_api']} {found[0]['version']}" if found else None
+
+
+def check_programs(options):
+    """Fails without an optimized BLAS, unless --any-blas is given, and without efface-bench."""
+    if blas() is None and not options.any_blas:
+        raise Failure("numpy has no optimized BLAS, which would slow the peers down; install one "
+                      "(apt-get install libopenblas0), or use --any-blas")
+    if options.bench != "none" and not os.access(options.bench, os.X_OK):
+        raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
+
+
+def add_programs(parser):
+    """The arguments that check_programs reads."""
+    parser.add_argument("--bench", default="build/efface-bench", metavar="PROGRAM")
+    parser.add_argument("--any-blas", action="store_true", help="compare with a slow BLAS too")
+
+
+def add_package(parser):
+    parser.add_argument("--package", type=Path, default=Path("build/python"), metavar="DIR")
+
+
+def use_package(folder):
+    """Makes the Python package of efface known that lies in the folder."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        import efface  # noqa: F401
+    except ImportError as error:
+        raise Failure(f"{error}: run make python first, or use --package") from error
