@@ -45,10 +45,10 @@ typedef enum bench_kind {
     BENCH_SWITCH  /* int, set to 1; takes no value either */
 } bench_kind;
 
-#define BENCH_MOST_LISTED 32
+#define BENCH_MAX_LISTED 32
 
 typedef struct bench_list {
-    uint32_t values[BENCH_MOST_LISTED];
+    uint32_t values[BENCH_MAX_LISTED];
     uint32_t n;
 } bench_list;
 
@@ -113,6 +113,13 @@ const char *bench_order_name(bench_order order);
 
 /* Says on standard error what went wrong; returns BENCH_FAILED. */
 int bench_fail(const efface_error *error);
+
+/* Sets the error to a lack of memory; returns its status. */
+efface_status bench_fail_memory(efface_error *error);
+
+/* efface_kmeans_fit, and the seconds it took. */
+efface_status bench_timed_fit(const efface_data *data, const efface_kmeans_params *params,
+                              efface_model **model, double *seconds, efface_error *error);
 
 /* Warns on standard error of columns that the grid is too coarse for. */
 void bench_warn_coarse(const efface_model *model, const efface_data *data);

@@ -39,10 +39,7 @@ static efface_status fit(const efface_data *data, efface_method method, uint32_t
     params.scale = EFFACE_SCALE_MINMAX;
     params.common.seed = SEED;
     params.common.n_threads = n_threads;
-    const double begin = bench_now();
-    const efface_status status = efface_kmeans_fit(data, &params, out, error);
-    *seconds = bench_now() - begin;
-    return status;
+    return bench_timed_fit(data, &params, out, seconds, error);
 }
 
 /* Draws the rows to forget. */

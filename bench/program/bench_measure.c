@@ -14,6 +14,19 @@ int bench_fail(const efface_error *error) {
     return BENCH_FAILED;
 }
 
+efface_status bench_fail_memory(efface_error *error) {
+    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
+    return EFFACE_E_MEMORY;
+}
+
+efface_status bench_timed_fit(const efface_data *data, const efface_kmeans_params *params,
+                              efface_model **model, double *seconds, efface_error *error) {
+    const double begin = bench_now();
+    const efface_status status = efface_kmeans_fit(data, params, model, error);
+    *seconds = bench_now() - begin;
+    return status;
+}
+
 void bench_warn_coarse(const efface_model *model, const efface_data *data) {
     const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
     if (n == 0)
@@ -34,13 +47,13 @@ double bench_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_reals(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 double bench_median(double *values, size_t n) {
-    qsort(values, n, sizeof *values, compare);
+    qsort(values, n, sizeof *values, compare_reals);
     return n % 2 != 0 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
@@ -99,12 +112,11 @@ efface_status bench_nmi(const efface_model *model, const efface_data *data, doub
     uint32_t *const given = malloc(n * sizeof *given);
     int64_t *const labels = malloc(n * sizeof *labels);
     int64_t *const sorted = malloc(n * sizeof *sorted);
-    efface_status status = EFFACE_E_MEMORY;
-    if (n != 0 && (found == NULL || given == NULL || labels == NULL || sorted == NULL)) {
-        *error = (efface_error){.status = status, .message = "out of memory"};
-        goto out;
-    }
-    status = efface_kmeans_labels(model, data, found, error);
+    efface_status status = EFFACE_OK;
+    if (n != 0 && (found == NULL || given == NULL || labels == NULL || sorted == NULL))
+        status = bench_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_labels(model, data, found, error);
     if (status != EFFACE_OK)
         goto out;
     size_t n_labelled = 0; /* rows without a label say nothing */

@@ -4,19 +4,40 @@
 
 #include "bench.h"
 
-typedef struct online_options {
+/* What is asked for whatever the family. */
+typedef struct online_common {
     const char *data, *labels;
-    efface_kmeans_params params; /* the seed is that of the first replicate */
-    uint32_t deletions;          /* rows to forget */
-    uint32_t batch;              /* rows in a request */
+    uint32_t deletions; /* rows to forget */
+    uint32_t batch;     /* rows in a request */
     uint32_t replicates;
     uint32_t baseline_fits; /* 0: no speed-up */
+    bool json, help;
+} online_common;
+
+#define ONLINE_DEFAULTS                                                                            \
+    { .deletions = 1000, .batch = 1, .replicates = 5, .baseline_fits = 3 }
+
+/* clang-format off */
+#define ONLINE_COMMON_OPTIONS(o)                      \
+    {"--data", BENCH_TEXT, (void *)&(o).data},        \
+    {"--labels", BENCH_TEXT, (void *)&(o).labels},    \
+    {"--deletions", BENCH_COUNT, &(o).deletions},     \
+    {"--batch", BENCH_COUNT, &(o).batch},             \
+    {"--replicates", BENCH_COUNT, &(o).replicates},   \
+    {"--baseline", BENCH_WHOLE, &(o).baseline_fits},  \
+    {"--json", BENCH_FLAG, &(o).json},                \
+    {"--help", BENCH_FLAG, &(o).help}
+/* clang-format on */
+
+typedef struct online_options {
+    online_common common;
+    efface_kmeans_params params; /* the seed is that of the first replicate */
     bench_order order;
     bench_list heights, widths; /* of trees */
     bool skip_metrics;          /* no silhouette, NMI and loss ratio */
     bool skip_converged;        /* no loss ratio */
     bool metrics_at_end;        /* and at no milestone */
-    bool trace, json;           /* a trace is part of the JSON */
+    bool trace;                 /* a part of the JSON */
 } online_options;
 
 /* ------------------------------------------------------------------ whom to forget next */
@@ -24,27 +45,25 @@ typedef struct online_options {
 /* The ids that come next are a list, which is made anew when it is used up or out of date. */
 typedef struct online_requests {
     bench_order order;
-    const efface_kmeans_params *params;
     bench_random random;
     uint64_t *ids;
     size_t n_ids, n_used;
 } online_requests;
 
-efface_status online_requests_init(online_requests *requests, bench_order order,
-                                   const efface_kmeans_params *params, uint64_t stream,
-                                   const efface_data *data, efface_error *error);
+efface_status online_requests_init(online_requests *requests, bench_order order, uint64_t seed,
+                                   uint64_t stream, const efface_data *data, efface_error *error);
 void online_requests_free(online_requests *requests);
 
-/* Writes the ids of the next request, at least one and at most `most`, all of them in `data`, which
+/* Writes the ids of the next request, at least one and at most `max`, all of them in `data`, which
  * must not be empty. `last` is the report of the request before, NULL for the first. */
 efface_status online_requests_next(online_requests *requests, const efface_model *model,
-                                   const efface_data *data, const efface_report *last, size_t most,
+                                   const efface_data *data, const efface_report *last, size_t max,
                                    uint64_t *ids, size_t *n_ids, efface_error *error);
 
 /* ------------------------------------------------------------------ what came of it */
 
-#define ONLINE_MOST_REASONS 32 /* more than a family has */
-#define ONLINE_MOST_MARKS 6    /* after 0, 1, 10, 100, 1,000 rows, and at the end */
+#define ONLINE_MAX_REASONS 32 /* more than a family has */
+#define ONLINE_MAX_MARKS 6    /* after 0, 1, 10, 100, 1,000 rows, and at the end */
 
 /* The quality of the model after so many rows; NAN where it has none, or was not asked for. */
 typedef struct online_mark {
@@ -71,9 +90,9 @@ typedef struct online_result {
     struct online_reason {
         const char *why;
         uint64_t times;
-    } reasons[ONLINE_MOST_REASONS]; /* of requests that found more to do; `why` NULL: no more */
+    } reasons[ONLINE_MAX_REASONS]; /* of requests that found more to do; `why` NULL: no more */
     double rows_visited_mean;
-    online_mark marks[ONLINE_MOST_MARKS]; /* the last one is at the end */
+    online_mark marks[ONLINE_MAX_MARKS]; /* the last one is at the end */
     size_t n_marks;
     double converged_loss; /* of k-means run to convergence on the last rows; NAN as above */
     double epsilon;        /* the lattice in use, as info has it */
@@ -81,11 +100,41 @@ typedef struct online_result {
     efface_difference difference; /* between the last state and a fresh fit */
 } online_result;
 
-/* Counts a request by its report; `height` is that of a tree, or 0. */
-void online_count(online_result *result, const efface_report *report, uint32_t height);
+/* ------------------------------------------------------------------ a replicate under way */
 
-/* The times of all requests together; `sorted` has room for them. */
-void online_sum_up_times(online_result *result, double *sorted);
+typedef struct online_run {
+    const online_common *options;
+    online_result *result;
+    efface_data *data;
+    efface_model *model;
+    uint64_t *ids; /* of a request */
+    uint64_t n_forgotten;
+} online_run;
+
+/* Reads the data and makes room for the result. False after a message; online_run_end follows. */
+bool online_run_begin(online_run *run, const online_common *options, uint32_t replicate,
+                      online_result *result);
+void online_run_end(online_run *run);
+void online_result_free(online_result *result);
+
+/* A fit that is clocked. */
+typedef efface_status online_fit(const efface_data *data, const void *params, efface_model **model,
+                                 double *seconds, efface_error *error);
+
+/* What a request costs without this library: a fit of the rows that are left. A few of them after
+ * the last request. */
+efface_status online_measure_baseline(online_run *run, online_fit *fit, const void *params,
+                                      efface_error *error);
+
+/* Forgets the first rows of `ids`, clocked and counted; `height` is that of a tree, or 0. */
+efface_status online_forget(online_run *run, size_t n_ids, uint32_t height, efface_report *report,
+                            efface_error *error);
+
+/* After the last request: sums up times, and compares the state with that of a fresh fit. */
+efface_status online_finish(online_run *run, efface_error *error);
+
+/* Says where a state is not that of a fresh fit; whether it is. */
+bool online_is_verified(const online_result *result);
 
 /* ------------------------------------------------------------------ other families */
 
@@ -101,15 +150,11 @@ bool online_is_milestone(uint64_t n_forgotten);
 uint64_t online_rows_to_milestone(uint64_t n_forgotten);
 
 /* Adds a mark to the result: the quality of the model after so many rows. */
-efface_status online_mark_quality(const online_options *options, const efface_model *model,
-                                  const efface_data *data, uint64_t after, online_result *result,
+efface_status online_mark_quality(const online_options *options, const online_run *run,
                                   efface_error *error);
 
 /* ------------------------------------------------------------------ how it is shown */
 
-double online_loss(const online_result *result);       /* of the last model */
-double online_loss_ratio(const online_result *result); /* NAN as above */
-double online_speedup(const online_result *result);
 double online_speedup_amortized(const online_result *result);
 
 /* The table: its head, a line for a replicate, and what is said of all of them. */
@@ -117,7 +162,8 @@ void online_print_head(const online_result *first, const online_options *options
 void online_print_line(const online_result *result);
 void online_print_summary(const online_result *results, const online_options *options);
 
-/* One line of JSON for a replicate. */
+/* One line of JSON for a replicate; and what all families have in the middle of it. */
+void online_put_requests(const online_result *result);
 void online_print_json(const online_result *result, const online_options *options);
 
 void online_print_help(void);

@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VIEWS = 50, COPIES = 31 };
+enum { MAX_VIEWS = 50, COPIES = 31 };
 
 typedef struct family_options {
-    const char *data, *labels, *family;
+    online_common common;
+    const char *family;
     const struct family *chosen;
     efface_sums_params sums;
     efface_segmented_params segmented; /* has the k-means; what both have is in `sums` */
@@ -27,8 +28,6 @@ typedef struct family_options {
     uint32_t trees_of_row; /* 0: every row is in all trees */
     double alpha;
     uint32_t n_components, n_fourier;
-    uint32_t deletions, batch, replicates, baseline_fits;
-    bool json;
 } family_options;
 
 /* A kind of model by its name on the command line. */
@@ -66,119 +65,71 @@ typedef struct family_result {
 
 /* A replicate under way. */
 typedef struct replicate {
+    online_run run;
     const family_options *options;
     efface_sums_params params;
     efface_segmented_params segmented; /* with what `params` says */
     efface_forest_params forest;       /* the same */
     uint32_t target;
-    efface_data *data;
-    efface_model *model;
     family_result *result;
-    double *sorted;
-    uint64_t *ids; /* of all rows, in the order in which they go */
-    double views[MOST_VIEWS];
+    double views[MAX_VIEWS];
     size_t n_views;
 } replicate;
 
-static efface_status fail_memory(efface_error *error) {
-    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
-    return EFFACE_E_MEMORY;
-}
-
 /* ---------------------------------------------------------------- training */
 
-static efface_status timed_fit(const replicate *r, efface_model **model, double *seconds,
-                               efface_error *error) {
+/* `params` is the replicate. */
+static efface_status timed_fit(const efface_data *data, const void *params, efface_model **model,
+                               double *seconds, efface_error *error) {
+    const replicate *const r = params;
     const family *const chosen = r->options->chosen;
     const double begin = bench_now();
     const efface_status status =
-        chosen->has_segments ? efface_segmented_fit(r->data, &r->segmented, model, error)
-        : chosen->has_trees  ? efface_forest_fit(r->data, &r->forest, model, error)
-                             : efface_sums_fit(r->data, &r->params, model, error);
+        chosen->has_segments ? efface_segmented_fit(data, &r->segmented, model, error)
+        : chosen->has_trees  ? efface_forest_fit(data, &r->forest, model, error)
+                             : efface_sums_fit(data, &r->params, model, error);
     *seconds = bench_now() - begin;
     return status;
 }
 
-static efface_status measure_baseline(replicate *r, efface_error *error) {
-    const uint32_t n_fits = r->options->baseline_fits;
-    double *const seconds = malloc((n_fits + (size_t)1) * sizeof *seconds);
-    efface_status status = seconds != NULL ? EFFACE_OK : fail_memory(error);
-    r->result->online.baseline_seconds = NAN;
-    for (uint32_t i = 0; i < n_fits && status == EFFACE_OK; i++) {
-        efface_model *model = NULL;
-        status = timed_fit(r, &model, &seconds[i], error);
-        efface_model_free(model);
-    }
-    if (status == EFFACE_OK && n_fits != 0)
-        r->result->online.baseline_seconds = bench_median(seconds, n_fits);
-    free(seconds);
-    return status;
-}
-
-static efface_status train(replicate *r, efface_error *error) {
-    online_result *const result = &r->result->online;
-    const efface_status status = timed_fit(r, &r->model, &result->train_seconds, error);
-    if (status != EFFACE_OK)
-        return status;
-    result->n_rows = efface_data_n_rows(r->data);
-    result->n_columns = efface_data_n_columns(r->data);
-    return EFFACE_OK;
-}
-
 /* ---------------------------------------------------------------- forgetting */
-
-/* Which rows go: at random, without replacement. Ids are sorted first, so that the draw does not
- * depend on positions. */
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void choose_rows(replicate *r) {
-    const size_t n = efface_data_n_rows(r->data);
-    bench_random random = bench_random_start(r->params.common.seed, r->result->online.replicate);
-    for (size_t i = 0; i < n; i++)
-        r->ids[i] = efface_data_row(r->data, i).id;
-    qsort(r->ids, n, sizeof *r->ids, compare_ids);
-    bench_shuffle(&random, r->ids, n);
-}
 
 /* The first prediction after a change computes what predicts. */
 static efface_status predict_once(replicate *r, const float *row, efface_number *numbers,
                                   efface_error *error) {
     const double begin = bench_now();
-    const efface_status status = efface_model_predict(r->model, 1, row, 0, numbers, error);
+    const efface_status status = efface_model_predict(r->run.model, 1, row, 0, numbers, error);
     r->views[r->n_views++] = bench_now() - begin;
     return status;
 }
 
 static efface_status forget_rows(replicate *r, efface_error *error) {
-    const family_options *const o = r->options;
-    online_result *const result = &r->result->online;
-    const efface_model_info info = efface_model_get_info(r->model);
+    online_run *const run = &r->run;
+    const efface_model_info info = efface_model_get_info(run->model);
     float *const row = calloc(info.n_columns, sizeof *row);
     efface_number *const numbers = calloc(info.n_numbers + (size_t)1, sizeof *numbers);
-    efface_status status = row != NULL && numbers != NULL ? EFFACE_OK : fail_memory(error);
-    choose_rows(r);
-    for (uint32_t done = 0; done < o->deletions && status == EFFACE_OK;) {
-        const uint32_t rest = o->deletions - done, n = rest < o->batch ? rest : o->batch;
-        const efface_request request = {.ids = r->ids + done, .n_ids = n};
-        efface_report report;
-        const double begin = bench_now();
-        status = efface_model_forget(r->model, r->data, &request, &report, error);
-        const double seconds = bench_now() - begin;
-        if (status != EFFACE_OK)
-            break;
-        result->request_seconds[result->n_requests] = seconds;
-        online_count(result, &report, 0);
-        done += n;
-        if (r->n_views < MOST_VIEWS)
+    efface_report report;
+    const efface_report *last = NULL;
+    online_requests requests;
+    efface_status status =
+        online_requests_init(&requests, BENCH_ORDER_UNIFORM, r->params.common.seed,
+                             run->result->replicate, run->data, error);
+    if (status == EFFACE_OK && (row == NULL || numbers == NULL))
+        status = bench_fail_memory(error);
+    while (status == EFFACE_OK && run->n_forgotten < run->options->deletions) {
+        const uint64_t rest = run->options->deletions - run->n_forgotten;
+        size_t n = rest < run->options->batch ? (size_t)rest : run->options->batch;
+        status =
+            online_requests_next(&requests, run->model, run->data, last, n, run->ids, &n, error);
+        if (status == EFFACE_OK)
+            status = online_forget(run, n, 0, &report, error);
+        if (status == EFFACE_OK && r->n_views < MAX_VIEWS)
             status = predict_once(r, row, numbers, error);
+        last = &report;
     }
-    if (status == EFFACE_OK) {
-        online_sum_up_times(result, r->sorted);
+    if (status == EFFACE_OK)
         r->result->view_us = 1e6 * bench_median(r->views, r->n_views);
-    }
+    online_requests_free(&requests);
     free(row);
     free(numbers);
     return status;
@@ -190,10 +141,10 @@ static efface_status measure_copy(replicate *r, efface_error *error) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     double seconds[COPIES];
-    efface_status status = efface_model_encode(r->model, &bytes, &n_bytes, error);
+    efface_status status = efface_model_encode(r->run.model, &bytes, &n_bytes, error);
     unsigned char *const copy = status == EFFACE_OK ? malloc(n_bytes) : NULL;
     if (status == EFFACE_OK && copy == NULL)
-        status = fail_memory(error);
+        status = bench_fail_memory(error);
     for (size_t i = 0; i < COPIES && status == EFFACE_OK; i++) {
         const double begin = bench_now();
         memcpy(copy, bytes, n_bytes);
@@ -210,24 +161,14 @@ static efface_status measure_copy(replicate *r, efface_error *error) {
     return status;
 }
 
-static efface_status finish(replicate *r, efface_error *error) {
-    const size_t n = efface_data_n_rows(r->data);
-    online_result *const result = &r->result->online;
-    result->state_bytes_per_row =
-        n != 0 ? (double)efface_model_state_bytes(r->model) / (double)n : (double)NAN;
-    const efface_status status = measure_copy(r, error);
-    return status == EFFACE_OK ? efface_model_verify(r->model, r->data, &result->difference, error)
-                               : status;
-}
-
 /* ---------------------------------------------------------------- a replicate */
 
 /* Sets what depends on the data. */
 static bool prepare(replicate *r) {
     const family_options *const o = r->options;
-    const uint32_t d = efface_data_n_columns(r->data);
+    const uint32_t d = efface_data_n_columns(r->run.data);
     r->params = o->sums;
-    r->params.common.seed += r->result->online.replicate - 1;
+    r->params.common.seed += r->run.result->replicate - 1;
     r->target = o->target != 0 ? o->target - 1 : d - 1;
     if (o->chosen->has_target) {
         r->params.targets = &r->target;
@@ -252,40 +193,24 @@ static bool prepare(replicate *r) {
         fprintf(stderr, "efface-bench: there are only %" PRIu32 " columns\n", d);
         return false;
     }
-    if (o->deletions > efface_data_n_rows(r->data)) {
-        fprintf(stderr, "efface-bench: there are only %zu rows to forget\n",
-                efface_data_n_rows(r->data));
-        return false;
-    }
     return true;
 }
 
-static int run(const family_options *options, uint32_t number, family_result *result) {
+static int run_replicate(const family_options *options, uint32_t number, family_result *result) {
     replicate r = {.options = options, .result = result};
     efface_error error;
     int code = BENCH_FAILED;
-    *result = (family_result){.online = {.replicate = number}};
-    r.data = bench_open(options->data, options->labels);
-    if (r.data == NULL || !prepare(&r))
-        goto out;
-    result->online.request_seconds =
-        malloc(options->deletions * sizeof *result->online.request_seconds);
-    r.sorted = malloc(options->deletions * sizeof *r.sorted);
-    r.ids = malloc(efface_data_n_rows(r.data) * sizeof *r.ids);
-    if (result->online.request_seconds == NULL || r.sorted == NULL || r.ids == NULL) {
-        fputs("efface-bench: out of memory\n", stderr);
-        goto out;
-    }
-    if (train(&r, &error) != EFFACE_OK || forget_rows(&r, &error) != EFFACE_OK ||
-        measure_baseline(&r, &error) != EFFACE_OK || finish(&r, &error) != EFFACE_OK)
-        code = bench_fail(&error);
-    else
+    *result = (family_result){.n_bytes = 0};
+    if (online_run_begin(&r.run, &options->common, number, &result->online) && prepare(&r)) {
         code = BENCH_DONE;
-out:
-    free(r.sorted);
-    free(r.ids);
-    efface_model_free(r.model);
-    efface_data_free(r.data);
+        double *const seconds = &result->online.train_seconds;
+        if (timed_fit(r.run.data, &r, &r.run.model, seconds, &error) != EFFACE_OK ||
+            forget_rows(&r, &error) != EFFACE_OK ||
+            online_measure_baseline(&r.run, timed_fit, &r, &error) != EFFACE_OK ||
+            measure_copy(&r, &error) != EFFACE_OK || online_finish(&r.run, &error) != EFFACE_OK)
+            code = bench_fail(&error);
+    }
+    online_run_end(&r.run);
     return code;
 }
 
@@ -297,7 +222,7 @@ static void print_head(const family_result *first, const family_options *o) {
            first->online.n_rows, first->online.n_columns, threads, threads == 1 ? "" : "s",
            efface_kernels_name());
     printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request; a state of %" PRIu64 " bytes\n\n",
-           o->deletions, o->batch, first->n_bytes);
+           o->common.deletions, o->common.batch, first->n_bytes);
     printf("      train  retrain      a request, us                        un-  re-    re-"
            "            a copy    a view\n"
            "         ms       ms     mean   median      p99       max  touched paired fitted"
@@ -321,25 +246,12 @@ static void print_json(const family_result *result, const family_options *o) {
            ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64 ",\"replicate\":%" PRIu32
            ",\"seed\":%" PRIu64,
            o->chosen->name, r->n_rows, r->n_columns, o->sums.common.n_threads,
-           efface_kernels_name(), bench_compiler(), o->deletions, o->batch, r->n_requests,
-           r->replicate, o->sums.common.seed + r->replicate - 1);
-    bench_put_field("train_seconds", r->train_seconds);
-    bench_put_field("delete_seconds_total", r->delete_seconds);
-    bench_put_field("delete_us_mean", r->us_mean);
-    bench_put_field("delete_us_median", r->us_median);
-    bench_put_field("delete_us_p99", r->us_p99);
-    bench_put_field("delete_us_max", r->us_max);
-    printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
-           r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
-           r->n_actions[EFFACE_ACTION_REFITTED]);
-    bench_put_field("rows_visited_mean", r->rows_visited_mean);
-    bench_put_field("baseline_seconds", r->baseline_seconds);
-    bench_put_field("speedup", online_speedup(r));
-    bench_put_field("speedup_amortized", online_speedup_amortized(r));
+           efface_kernels_name(), bench_compiler(), o->common.deletions, o->common.batch,
+           r->n_requests, r->replicate, o->sums.common.seed + r->replicate - 1);
+    online_put_requests(r);
     bench_put_field("view_us", result->view_us);
     bench_put_field("copy_us", result->copy_us);
     printf(",\"state_bytes\":%" PRIu64, result->n_bytes);
-    bench_put_field("state_bytes_per_row", r->state_bytes_per_row);
     printf(",\"verified\":%s}\n", r->difference.identical ? "true" : "false");
 }
 
@@ -375,19 +287,19 @@ static const char help[] =
 static int run_all(const family_options *options) {
     bool verified = true;
     int code = BENCH_DONE;
-    for (uint32_t i = 0; i < options->replicates && code == BENCH_DONE; i++) {
+    for (uint32_t i = 0; i < options->common.replicates && code == BENCH_DONE; i++) {
         family_result result;
-        code = run(options, i + 1, &result);
+        code = run_replicate(options, i + 1, &result);
         if (code == BENCH_DONE) {
-            if (!options->json && i == 0)
+            if (!options->common.json && i == 0)
                 print_head(&result, options);
-            (options->json ? (void)print_json(&result, options) : print_line(&result));
+            (options->common.json ? (void)print_json(&result, options) : print_line(&result));
             fflush(stdout);
-            verified = verified && result.online.difference.identical;
+            verified = online_is_verified(&result.online) && verified;
         }
-        free(result.online.request_seconds);
+        online_result_free(&result.online);
     }
-    if (code == BENCH_DONE && !options->json)
+    if (code == BENCH_DONE && !options->common.json)
         puts(verified ? "verified: every last state is, byte for byte, that of a fresh fit"
                       : "NOT VERIFIED");
     return verified ? code : BENCH_FAILED;
@@ -406,20 +318,13 @@ static void set_parameters(family_options *o) {
 }
 
 int bench_online_family(int n_arguments, char **arguments) {
-    family_options o = {.deletions = 1000,
-                        .batch = 1,
-                        .replicates = 5,
-                        .baseline_fits = 3,
-                        .alpha = -1.0,
-                        .n_fourier = 500};
-    bool wants_help = false;
+    family_options o = {.common = ONLINE_DEFAULTS, .alpha = -1.0, .n_fourier = 500};
     efface_sums_params_init(&o.sums);
     efface_segmented_params_init(&o.segmented);
     efface_forest_params_init(&o.forest);
     o.sums.common.n_threads = 1;
     const bench_option options[] = {
-        {"--data", BENCH_TEXT, (void *)&o.data},
-        {"--labels", BENCH_TEXT, (void *)&o.labels},
+        ONLINE_COMMON_OPTIONS(o.common),
         {"--family", BENCH_TEXT, (void *)&o.family},
         {"--target", BENCH_COUNT, &o.target},
         {"--alpha", BENCH_REAL, &o.alpha},
@@ -432,26 +337,20 @@ int bench_online_family(int n_arguments, char **arguments) {
         {"--trees", BENCH_COUNT, &o.forest.n_trees},
         {"--candidates", BENCH_COUNT, &o.forest.n_candidates},
         {"--trees-of-row", BENCH_COUNT, &o.trees_of_row},
-        {"--deletions", BENCH_COUNT, &o.deletions},
-        {"--batch", BENCH_COUNT, &o.batch},
-        {"--replicates", BENCH_COUNT, &o.replicates},
-        {"--baseline", BENCH_WHOLE, &o.baseline_fits},
         {"--seed", BENCH_NUMBER, &o.sums.common.seed},
         {"--threads", BENCH_COUNT, &o.sums.common.n_threads},
-        {"--json", BENCH_FLAG, &o.json},
-        {"--help", BENCH_FLAG, &wants_help},
         {NULL, BENCH_FLAG, NULL},
     };
     if (!bench_parse(options, n_arguments, arguments))
         return BENCH_USAGE;
-    if (wants_help) {
+    if (o.common.help) {
         fputs(help, stdout);
         return BENCH_DONE;
     }
     for (size_t i = 0; i < N_FAMILIES; i++)
         if (strcmp(families[i].name, o.family) == 0)
             o.chosen = &families[i];
-    if (o.chosen == NULL || o.data == NULL) {
+    if (o.chosen == NULL || o.common.data == NULL) {
         fputs(o.chosen == NULL
                   ? "efface-bench: there is no such family; see efface-bench online --family "
                     "linear --help\n"
@@ -460,7 +359,7 @@ int bench_online_family(int n_arguments, char **arguments) {
         return BENCH_USAGE;
     }
     if ((o.chosen->has_classes || (o.chosen->has_trees && o.target == 0)) &&
-        !bench_has_labels(o.data, o.labels)) {
+        !bench_has_labels(o.common.data, o.common.labels)) {
         fputs(o.chosen->has_trees ? "efface-bench: a forest needs --labels FILE, or --target COL\n"
                                   : "efface-bench: models of classes need --labels FILE\n",
               stderr);

@@ -13,15 +13,8 @@
 #include "bench_online.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static efface_status fail(efface_error *error, efface_status status, const char *message) {
-    *error = (efface_error){.status = status};
-    snprintf(error->message, sizeof error->message, "%s", message);
-    return status;
-}
 
 /* ---------------------------------------------------------------- what is in the list */
 
@@ -42,7 +35,7 @@ static efface_status keep_cluster(online_requests *r, const efface_model *model,
     const size_t n = efface_data_n_rows(data);
     uint32_t *const labels = malloc(n * sizeof *labels);
     if (labels == NULL)
-        return fail(error, EFFACE_E_MEMORY, "out of memory");
+        return bench_fail_memory(error);
     const efface_status status = efface_kmeans_labels(model, data, labels, error);
     if (status == EFFACE_OK) {
         const uint32_t cluster = labels[bench_random_below(&r->random, n)];
@@ -78,7 +71,7 @@ static efface_status keep_edges(online_requests *r, const efface_data *data, eff
     if (edges == NULL || values == NULL) {
         free(edges);
         free(values);
-        return fail(error, EFFACE_E_MEMORY, "out of memory");
+        return bench_fail_memory(error);
     }
     for (uint32_t j = 0; j < 2 * d; j++)
         edges[j] = (edge){.value = -INFINITY};
@@ -141,14 +134,12 @@ static bool is_out_of_date(const online_requests *r, const efface_report *last) 
     return r->order == BENCH_ORDER_SAMPLE && last->action == EFFACE_ACTION_REFITTED;
 }
 
-efface_status online_requests_init(online_requests *r, bench_order order,
-                                   const efface_kmeans_params *params, uint64_t stream,
-                                   const efface_data *data, efface_error *error) {
-    *r = (online_requests){.order = order, .params = params};
-    r->random = bench_random_start(params->common.seed, stream);
+efface_status online_requests_init(online_requests *r, bench_order order, uint64_t seed,
+                                   uint64_t stream, const efface_data *data, efface_error *error) {
+    *r = (online_requests){.order = order, .random = bench_random_start(seed, stream)};
     r->ids = malloc(efface_data_n_rows(data) * sizeof *r->ids);
     if (r->ids == NULL)
-        return fail(error, EFFACE_E_MEMORY, "out of memory");
+        return bench_fail_memory(error);
     return EFFACE_OK;
 }
 
@@ -157,7 +148,7 @@ void online_requests_free(online_requests *r) {
 }
 
 efface_status online_requests_next(online_requests *r, const efface_model *model,
-                                   const efface_data *data, const efface_report *last, size_t most,
+                                   const efface_data *data, const efface_report *last, size_t max,
                                    uint64_t *ids, size_t *n_ids, efface_error *error) {
     if (last == NULL || r->n_used == r->n_ids || is_out_of_date(r, last)) {
         const efface_status status = make_list(r, model, data, error);
@@ -165,8 +156,10 @@ efface_status online_requests_next(online_requests *r, const efface_model *model
             return status;
     }
     const size_t rest = r->n_ids - r->n_used;
-    *n_ids = rest < most ? rest : most;
+    *n_ids = rest < max ? rest : max;
     memcpy(ids, r->ids + r->n_used, *n_ids * sizeof *ids);
     r->n_used += *n_ids;
-    return *n_ids != 0 ? EFFACE_OK : fail(error, EFFACE_E_NOT_FOUND, "no row is left to forget");
+    if (*n_ids == 0)
+        *error = (efface_error){EFFACE_E_NOT_FOUND, .message = "no row is left to forget"};
+    return *n_ids != 0 ? EFFACE_OK : EFFACE_E_NOT_FOUND;
 }

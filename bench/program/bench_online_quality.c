@@ -37,17 +37,14 @@ static efface_status copy_rows(const efface_data *data, const uint64_t *ids, siz
     const uint32_t n_columns = efface_data_n_columns(data);
     float *const values = malloc(n * n_columns * sizeof *values);
     efface_data *copy = NULL;
-    efface_status status = EFFACE_E_MEMORY;
-    if (values == NULL) {
-        *error = (efface_error){.status = status, .message = "out of memory"};
-        goto out;
-    }
+    if (values == NULL)
+        return bench_fail_memory(error);
     for (size_t i = 0; i < n; i++) {
         size_t position = 0;
         efface_data_find(data, ids[i], &position);
         efface_data_values(data, position, values + i * n_columns);
     }
-    status = efface_data_create(n_columns, &copy, error);
+    efface_status status = efface_data_create(n_columns, &copy, error);
     if (status == EFFACE_OK)
         status =
             efface_data_add(copy, &(efface_rows){.n_rows = n, .values = values, .ids = ids}, error);
@@ -55,7 +52,6 @@ static efface_status copy_rows(const efface_data *data, const uint64_t *ids, siz
         *out = copy;
         copy = NULL;
     }
-out:
     efface_data_free(copy);
     free(values);
     return status;
@@ -66,10 +62,8 @@ static efface_status draw_rows(const efface_data *data, bench_random random, eff
                                efface_error *error) {
     const size_t n = efface_data_n_rows(data);
     uint64_t *const ids = malloc(n * sizeof *ids);
-    if (ids == NULL) {
-        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
-        return EFFACE_E_MEMORY;
-    }
+    if (ids == NULL)
+        return bench_fail_memory(error);
     for (size_t i = 0; i < n; i++)
         ids[i] = efface_data_row(data, i).id;
     bench_shuffle(&random, ids, n);
@@ -94,9 +88,12 @@ static efface_status silhouette(const online_options *options, const efface_mode
     return status;
 }
 
-efface_status online_mark_quality(const online_options *options, const efface_model *model,
-                                  const efface_data *data, uint64_t after, online_result *result,
+efface_status online_mark_quality(const online_options *options, const online_run *run,
                                   efface_error *error) {
+    const efface_data *const data = run->data;
+    const efface_model *const model = run->model;
+    online_result *const result = run->result;
+    const uint64_t after = run->n_forgotten;
     online_mark *const m = &result->marks[result->n_marks++];
     *m = (online_mark){.after = after, .loss = NAN, .silhouette = NAN, .nmi = NAN};
     if (efface_data_n_rows(data) == 0)
@@ -112,7 +109,7 @@ efface_status online_mark_quality(const online_options *options, const efface_mo
         m->silhouette = value;
     if (status == EFFACE_E_MEMORY)
         return status;
-    if (bench_has_labels(options->data, options->labels) &&
+    if (bench_has_labels(options->common.data, options->common.labels) &&
         bench_nmi(model, data, &value, error) == EFFACE_OK)
         m->nmi = value;
     return EFFACE_OK;

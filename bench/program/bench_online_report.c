@@ -83,15 +83,15 @@ static const online_mark *last_mark(const online_result *r) {
     return &r->marks[r->n_marks - 1];
 }
 
-double online_loss(const online_result *r) {
+static double loss_of(const online_result *r) {
     return last_mark(r)->loss;
 }
 
-double online_loss_ratio(const online_result *r) {
-    return r->converged_loss > 0.0 ? online_loss(r) / r->converged_loss : (double)NAN;
+static double loss_ratio(const online_result *r) {
+    return r->converged_loss > 0.0 ? loss_of(r) / r->converged_loss : (double)NAN;
 }
 
-double online_speedup(const online_result *r) {
+static double speedup(const online_result *r) {
     return (double)r->n_requests * r->baseline_seconds / r->delete_seconds;
 }
 
@@ -135,7 +135,7 @@ static void put_marks(const char *name, const online_result *r,
 static void put_reasons(const online_result *r) {
     const char *separator = "";
     fputs(",\"reasons\":{", stdout);
-    for (size_t i = 0; i < ONLINE_MOST_REASONS && r->reasons[i].why != NULL; i++) {
+    for (size_t i = 0; i < ONLINE_MAX_REASONS && r->reasons[i].why != NULL; i++) {
         printf("%s\"%s\":%" PRIu64, separator, r->reasons[i].why, r->reasons[i].times);
         separator = ",";
     }
@@ -149,6 +149,23 @@ static void put_trace(const online_result *r) {
     printf("],\"request_actions\":\"%.*s\"", (int)r->n_requests, r->request_actions);
 }
 
+void online_put_requests(const online_result *r) {
+    bench_put_field("train_seconds", r->train_seconds);
+    bench_put_field("delete_seconds_total", r->delete_seconds);
+    bench_put_field("delete_us_mean", r->us_mean);
+    bench_put_field("delete_us_median", r->us_median);
+    bench_put_field("delete_us_p99", r->us_p99);
+    bench_put_field("delete_us_max", r->us_max);
+    printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
+           r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
+           r->n_actions[EFFACE_ACTION_REFITTED]);
+    bench_put_field("rows_visited_mean", r->rows_visited_mean);
+    bench_put_field("baseline_seconds", r->baseline_seconds);
+    bench_put_field("speedup", speedup(r));
+    bench_put_field("speedup_amortized", online_speedup_amortized(r));
+    bench_put_field("state_bytes_per_row", r->state_bytes_per_row);
+}
+
 void online_print_json(const online_result *r, const online_options *options) {
     const efface_kmeans_params *const params = &options->params;
     printf("{\"bench\":\"online\",\"method\":\"%s\",\"exact\":%s,\"n\":%" PRIu64 ",\"d\":%" PRIu32
@@ -160,17 +177,9 @@ void online_print_json(const online_result *r, const online_options *options) {
            efface_kernels_name(), bench_compiler());
     printf(",\"order\":\"%s\",\"deletions\":%" PRIu32 ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64
            ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
-           bench_order_name(options->order), options->deletions, options->batch, r->n_requests,
-           r->replicate, params->common.seed + r->replicate - 1);
-    bench_put_field("train_seconds", r->train_seconds);
-    bench_put_field("delete_seconds_total", r->delete_seconds);
-    bench_put_field("delete_us_mean", r->us_mean);
-    bench_put_field("delete_us_median", r->us_median);
-    bench_put_field("delete_us_p99", r->us_p99);
-    bench_put_field("delete_us_max", r->us_max);
-    printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
-           r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
-           r->n_actions[EFFACE_ACTION_REFITTED]);
+           bench_order_name(options->order), options->common.deletions, options->common.batch,
+           r->n_requests, r->replicate, params->common.seed + r->replicate - 1);
+    online_put_requests(r);
     put_reasons(r);
     if (params->method == EFFACE_METHOD_TREE)
         printf(",\"height\":%" PRIu32 ",\"width\":%" PRIu32
@@ -180,21 +189,16 @@ void online_print_json(const online_result *r, const online_options *options) {
                bench_method_name(params->node_method), params->weigh_centroids ? "true" : "false",
                r->n_at_leaf);
     bench_put_field("epsilon", r->epsilon);
-    bench_put_field("rows_visited_mean", r->rows_visited_mean);
     bench_put_field("amortized_seconds", amortized_seconds(r));
-    bench_put_field("baseline_seconds", r->baseline_seconds);
-    bench_put_field("speedup", online_speedup(r));
-    bench_put_field("speedup_amortized", online_speedup_amortized(r));
-    bench_put_field("loss", online_loss(r));
+    bench_put_field("loss", loss_of(r));
     bench_put_field("converged_loss", r->converged_loss);
-    bench_put_field("loss_ratio", online_loss_ratio(r));
+    bench_put_field("loss_ratio", loss_ratio(r));
     bench_put_field("silhouette", last_mark(r)->silhouette);
     bench_put_field("nmi", last_mark(r)->nmi);
     put_marks("metrics_after", r, mark_after);
     put_marks("losses", r, mark_loss);
     put_marks("silhouettes", r, mark_silhouette);
     put_marks("nmis", r, mark_nmi);
-    bench_put_field("state_bytes_per_row", r->state_bytes_per_row);
     if (options->trace)
         put_trace(r);
     printf(",\"verified\":%s}\n", r->difference.identical ? "true" : "false");
@@ -218,8 +222,8 @@ void online_print_head(const online_result *first, const online_options *options
                params->height, first->width, bench_method_name(params->leaf_method),
                bench_method_name(params->node_method),
                params->weigh_centroids ? ", centroids weighed" : "");
-    printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request, order %s\n\n", options->deletions,
-           options->batch, bench_order_name(options->order));
+    printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request, order %s\n\n",
+           options->common.deletions, options->common.batch, bench_order_name(options->order));
     printf("      train  retrain      a request, us                        un-  re-    re-\n"
            "         ms       ms     mean   median      p99       max  touched paired fitted"
            "  speed-up  loss ratio\n");
@@ -240,7 +244,7 @@ void online_print_line(const online_result *r) {
            r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
            r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED]);
     put_column(9, 1, online_speedup_amortized(r));
-    put_column(11, 4, online_loss_ratio(r));
+    put_column(11, 4, loss_ratio(r));
     puts(r->difference.identical ? "" : "  NOT VERIFIED");
 }
 
@@ -300,7 +304,7 @@ static void print_marks(const char *name, const online_result *results, uint32_t
 
 /* How often requests of a replicate had a reason. */
 static uint64_t times_of(const online_result *r, const char *why) {
-    for (size_t i = 0; i < ONLINE_MOST_REASONS && r->reasons[i].why != NULL; i++)
+    for (size_t i = 0; i < ONLINE_MAX_REASONS && r->reasons[i].why != NULL; i++)
         if (strcmp(r->reasons[i].why, why) == 0)
             return r->reasons[i].times;
     return 0;
@@ -311,7 +315,7 @@ static void print_reasons(const online_result *results, uint32_t n) {
     const char *separator = "why not untouched: ";
     bool any = false;
     for (uint32_t j = 0; j < n; j++)
-        for (size_t i = 0; i < ONLINE_MOST_REASONS && results[j].reasons[i].why != NULL; i++) {
+        for (size_t i = 0; i < ONLINE_MAX_REASONS && results[j].reasons[i].why != NULL; i++) {
             const char *const why = results[j].reasons[i].why;
             uint64_t times = 0, before = 0;
             for (uint32_t k = 0; k < n; k++) {
@@ -329,7 +333,7 @@ static void print_reasons(const online_result *results, uint32_t n) {
 }
 
 void online_print_summary(const online_result *results, const online_options *options) {
-    const uint32_t n = options->replicates;
+    const uint32_t n = options->common.replicates;
     double visited = 0.0, bytes = 0.0;
     bool verified = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -337,7 +341,7 @@ void online_print_summary(const online_result *results, const online_options *op
         bytes += results[i].state_bytes_per_row / n;
         verified = verified && results[i].difference.identical;
     }
-    const spread loss = spread_of(results, n, online_loss_ratio);
+    const spread loss = spread_of(results, n, loss_ratio);
     const spread median = spread_of(results, n, result_median);
     putchar('\n');
     print_reasons(results, n);
@@ -355,10 +359,10 @@ void online_print_summary(const online_result *results, const online_options *op
     puts(verified ? "verified: every last state is, byte for byte, that of a fresh fit"
                   : "NOT VERIFIED");
     printf("mean (sd): median request %.1f us (%.1f)", median.mean, median.deviation);
-    const double speedup =
+    const double ratio =
         spread_of(results, n, result_baseline).mean / spread_of(results, n, amortized_seconds).mean;
-    if (isfinite(speedup))
-        printf(", speed-up %.1f (a ratio of means, training included)", speedup);
+    if (isfinite(ratio))
+        printf(", speed-up %.1f (a ratio of means, training included)", ratio);
     if (isfinite(loss.mean))
         printf(", loss ratio %.4f (%.4f)", loss.mean, loss.deviation);
     putchar('\n');

@@ -6,38 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists of words, each in the order of its enum and ended by NULL. */
-static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const scale_names[] = {"none", "minmax", NULL};
-static const char *const redraw_names[] = {"same", "fresh", NULL};
-static const char *const order_names[] = {"uniform", "seeds", "sample", "cluster",
-                                          "oldest",  "edges", NULL};
+/* The words of each enum in its order, ended by NULL. */
+static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
+static const char *const scales[] = {"none", "minmax", NULL};
+static const char *const redraws[] = {"same", "fresh", NULL};
+static const char *const orders[] = {"uniform", "seeds", "sample", "cluster",
+                                     "oldest",  "edges", NULL};
+static const char *const *const words_of[] = {[BENCH_METHOD] = methods,
+                                              [BENCH_SCALE] = scales,
+                                              [BENCH_REDRAW] = redraws,
+                                              [BENCH_ORDER] = orders};
 
 const char *bench_method_name(efface_method method) {
-    return method_names[method];
+    return methods[method];
 }
 
 const char *bench_scale_name(efface_scale scale) {
-    return scale_names[scale];
+    return scales[scale];
 }
 
 const char *bench_order_name(bench_order order) {
-    return order_names[order];
+    return orders[order];
 }
 
-/* The place of a word in a list; -1 if it is not there. */
-static int find_word(const char *const *words, const char *word) {
-    for (int i = 0; words[i] != NULL; i++)
-        if (strcmp(words[i], word) == 0)
-            return i;
-    return -1;
+_Static_assert(sizeof(efface_method) == sizeof(int) && sizeof(bench_order) == sizeof(int),
+               "an enum is not an int");
+
+/* Reads a word into the enum that it is of. */
+static bool read_word(const bench_option *option, const char *word) {
+    const char *const *const words = words_of[option->kind];
+    int i = 0;
+    while (words[i] != NULL && strcmp(words[i], word) != 0)
+        i++;
+    if (words[i] != NULL)
+        memcpy(option->value, &i, sizeof i);
+    return words[i] != NULL;
 }
 
-static bool read_whole(const char *text, uint64_t most, uint64_t *out) {
+static bool read_whole(const char *text, uint64_t max, uint64_t *out) {
     char *end;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > max)
         return false;
     *out = value;
     return true;
@@ -45,7 +55,7 @@ static bool read_whole(const char *text, uint64_t most, uint64_t *out) {
 
 static bool read_list(const char *text, bench_list *list) {
     list->n = 0;
-    while (list->n < BENCH_MOST_LISTED) {
+    while (list->n < BENCH_MAX_LISTED) {
         char *end;
         errno = 0;
         const unsigned long value = strtoul(text, &end, 10);
@@ -63,7 +73,6 @@ static bool read_list(const char *text, bench_list *list) {
 
 static bool read_value(const bench_option *option, const char *text) {
     uint64_t whole;
-    int found;
     switch (option->kind) {
     case BENCH_TEXT: *(const char **)option->value = text; return true;
     case BENCH_COUNT:
@@ -82,25 +91,9 @@ static bool read_value(const bench_option *option, const char *text) {
         return true;
     }
     case BENCH_METHOD:
-        found = find_word(method_names, text);
-        if (found >= 0)
-            *(efface_method *)option->value = (efface_method)found;
-        return found >= 0;
     case BENCH_SCALE:
-        found = find_word(scale_names, text);
-        if (found >= 0)
-            *(efface_scale *)option->value = (efface_scale)found;
-        return found >= 0;
     case BENCH_REDRAW:
-        found = find_word(redraw_names, text);
-        if (found >= 0)
-            *(efface_redraw *)option->value = (efface_redraw)found;
-        return found >= 0;
-    case BENCH_ORDER:
-        found = find_word(order_names, text);
-        if (found >= 0)
-            *(bench_order *)option->value = (bench_order)found;
-        return found >= 0;
+    case BENCH_ORDER: return read_word(option, text);
     case BENCH_LIST: return read_list(text, option->value);
     case BENCH_FLAG:
     case BENCH_SWITCH: break;

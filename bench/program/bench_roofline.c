@@ -23,9 +23,9 @@
 enum { SHORT_PASSES = 2, LONG_PASSES = 10, PASSES = LONG_PASSES - SHORT_PASSES };
 
 #define SAMPLE_ROWS 16 /* for each cluster, at least: so few that the passes have work left */
-#define LEAST_REPEATS 3
-#define MOST_REPEATS 2000
-#define MOST_SHAPES 32
+#define MIN_REPEATS 3
+#define MAX_REPEATS 2000
+#define MAX_SHAPES 32
 
 typedef struct shape {
     const char *name; /* or NULL */
@@ -98,9 +98,7 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
     params.iterations = 3; /* on the sample */
     params.passes = passes;
     efface_model *model = NULL;
-    const double begin = bench_now();
-    const efface_status status = efface_kmeans_fit(data, &params, &model, error);
-    *seconds = bench_now() - begin;
+    const efface_status status = bench_timed_fit(data, &params, &model, seconds, error);
     if (status == EFFACE_OK)
         *info = efface_kmeans_get_info(model);
     efface_model_free(model);
@@ -111,10 +109,10 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
 static int measure_passes(const efface_data *data, const roofline_options *options,
                           measurement *out) {
     const uint32_t k = out->shape.k;
-    double differences[MOST_REPEATS];
+    double differences[MAX_REPEATS];
     const double begin = bench_now();
     for (uint32_t i = 0;
-         i < MOST_REPEATS && (i < LEAST_REPEATS || bench_now() - begin < options->seconds); i++) {
+         i < MAX_REPEATS && (i < MIN_REPEATS || bench_now() - begin < options->seconds); i++) {
         double few, many;
         efface_kmeans_info after_few, after_many;
         efface_error error;
@@ -226,7 +224,7 @@ static void print_json(const machine *m, const measurement *r) {
 /* Reads n,d,k;n,d,k. The number of shapes, 0 if the text is none. */
 static size_t read_shapes(const char *text, shape *shapes) {
     size_t n_shapes = 0;
-    while (n_shapes < MOST_SHAPES) {
+    while (n_shapes < MAX_SHAPES) {
         shape *const s = &shapes[n_shapes++];
         int used = 0;
         *s = (shape){NULL, 0, 0, 0};
@@ -282,7 +280,7 @@ int bench_roofline(int n_arguments, char **arguments) {
     }
     if (o.seconds <= 0.0)
         o.seconds = o.quick ? 0.1 : 2.0;
-    shape shapes[MOST_SHAPES];
+    shape shapes[MAX_SHAPES];
     size_t n_shapes = N_STANDARD;
     memcpy(shapes, standard_shapes, sizeof standard_shapes);
     if (o.shapes != NULL && (n_shapes = read_shapes(o.shapes, shapes)) == 0) {

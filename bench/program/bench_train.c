@@ -46,12 +46,10 @@ static int measure(const efface_data *data, const train_options *options, result
     for (uint32_t i = 0; i < repeats; i++) {
         efface_model_free(model);
         model = NULL;
-        const double begin = bench_now();
-        if (efface_kmeans_fit(data, &options->params, &model, &error) != EFFACE_OK) {
+        if (bench_timed_fit(data, &options->params, &model, &seconds[i], &error) != EFFACE_OK) {
             code = bench_fail(&error);
             goto out;
         }
-        seconds[i] = bench_now() - begin;
     }
     out->peak_rss_bytes = bench_peak_rss_bytes();
     out->seconds = bench_median(seconds, repeats);
