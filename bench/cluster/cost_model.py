@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A model of what fits and requests in a group cost in time (docs/cluster.md), and how far off it is.
 
-usage: cost_model.py BUILD [--nodes 256] [--cores 32] [--gigabits 100] [--latency-us 10] [--json]
+usage: cost_model.py BUILD [--nodes 256] [--cores 32] [--gigabits 100] [--latency-us 10]
 
 Measures on this machine what a pass and a round of seeding take on one core, in seconds of the
 processor, and what operations of a group take between two ranks. Predicts fits and requests by two ranks here from these numbers and
@@ -10,14 +10,13 @@ columns on a cluster. Other work on the machine spoils what is measured between 
 which does not use it, is of use.
 """
 import argparse
-import json
 import math
 import os
 import statistics
 import sys
 
 import message_formulas
-from group_runs import group_speed
+from group_runs import group_speed, print_table
 
 SMALL = ((100000, 16, 10), (200000, 32, 50), (100000, 128, 100))
 LARGE_ROWS, LARGE_COLUMNS = 10**9, 128
@@ -162,26 +161,25 @@ def predict_large(options, core):
 # ------------------------------------------------------------------ output
 
 def print_comparison(lines):
-    print("\n| rows x columns, clusters | | predicted, ms | measured, ms | measured / predicted |\n"
-          "| --- | --- | ---: | ---: | ---: |")
-    for line in lines:
-        rows, columns, clusters = line["shape"]
-        print(f"| {rows:,} x {columns}, {clusters} | {line['what']} | {1e3 * line['predicted']:.4g} "
-              f"| {1e3 * line['measured']:.4g} | {line['measured'] / line['predicted']:.2f} |")
+    print()
+    print_table(["rows x columns, clusters", "", "predicted, ms", "measured, ms",
+                 "measured / predicted"],
+                [["{:,} x {}, {}".format(*line["shape"]), line["what"],
+                  f"{1e3 * line['predicted']:.4g}", f"{1e3 * line['measured']:.4g}",
+                  f"{line['measured'] / line['predicted']:.2f}"] for line in lines])
 
 
 def print_large(options, lines):
     print(f"\n{LARGE_ROWS:,} x {LARGE_COLUMNS} rows on {options.nodes} nodes of {options.cores} cores, "
-          f"{options.gigabits:g} Gbit/s, {options.latency_us:g} us; seconds\n\n"
-          "| | seeding | starts | passes | messages | all | rounds | MB a rank gets | GB of memory | "
-          "an untouched request, ms |\n| --- |" + " ---: |" * 9)
-    for line in lines:
-        parts = line["parts"]
-        cells = [f"{parts[name]:.3g}" if name in parts else "-"
-                 for name in ("seeding", "starts", "passes", "messages")]
-        print(f"| {line['method']}, k = {line['clusters']:,} | " + " | ".join(cells) +
-              f" | {sum(parts.values()):.3g} | {line['rounds']:,} | {line['bytes'] / 1e6:.3g} | "
-              f"{line['memory_bytes'] / 1e9:.3g} | {1e3 * line['untouched_seconds']:.3g} |")
+          f"{options.gigabits:g} Gbit/s, {options.latency_us:g} us; seconds\n")
+    names = ["seeding", "starts", "passes", "messages"]
+    print_table(["", *names, "all", "rounds", "MB a rank gets", "GB of memory",
+                 "an untouched request, ms"],
+                [[f"{line['method']}, k = {line['clusters']:,}",
+                  *(f"{line['parts'][n]:.3g}" if n in line["parts"] else "-" for n in names),
+                  f"{sum(line['parts'].values()):.3g}", f"{line['rounds']:,}",
+                  f"{line['bytes'] / 1e6:.3g}", f"{line['memory_bytes'] / 1e9:.3g}",
+                  f"{1e3 * line['untouched_seconds']:.3g}"] for line in lines])
 
 
 def main():
@@ -192,7 +190,6 @@ def main():
     parser.add_argument("--gigabits", type=float, default=100)
     parser.add_argument("--latency-us", type=float, default=10)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     if load > 1:
@@ -200,10 +197,6 @@ def main():
     network = measure_network(options)
     core = Core(options, LARGE_COLUMNS, 100, 20000, 200000)
     small, large = compare(options, network), predict_large(options, core)
-    if options.json:
-        print(json.dumps({"load": load, "core": vars(core), "latency": network.latency,
-                          "bandwidth": network.bandwidth, "small": small, "large": large}, indent=1))
-        return
     print(f"Measured here, load {load:.1f}: on one core, a pass {1e9 * core.of_pass:.4f} ns a row, "
           f"cluster and column, a round of seeding {1e9 * core.of_row:.2f} ns a row and "
           f"{1e9 * core.of_round:.0f} ns a cluster; between two ranks, a message "

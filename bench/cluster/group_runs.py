@@ -35,3 +35,9 @@ def group_speed(build, n_ranks, before=(), **options):
                    crowded=n_ranks > (os.cpu_count() or 1)).splitlines()
     lines = [json.loads(line) for line in lines if line.startswith("{")]
     return lines[:-1], lines[-1]
+
+
+def print_table(head, lines):
+    """A table in Markdown, with numbers at the right."""
+    for cells in (head, ["---", *["---:"] * (len(head) - 1)], *lines):
+        print("| " + " | ".join(map(str, cells)) + " |")

@@ -34,9 +34,8 @@ typedef struct options {
     size_t n_rows;
     uint32_t n_columns, n_clusters, n_places, n_passes, n_threads, n_candidates;
     size_t n_requests, n_repeats, n_operations;
-    uint64_t seed;
-    bool turns, alone, outlier, cpu;
-    const char *method, *family, *only;
+    uint32_t seed, outlier, in_group;
+    const char *method, *family, *only, *clock, *spread;
 } options;
 
 /* Counts and times of calls of one kind. */
@@ -83,9 +82,10 @@ static float bell(uint64_t stream, uint64_t place) {
 static void make_rows(bench *b) {
     const options *const o = &b->o;
     const size_t rank = b->engine.rank, size = b->engine.size, d = o->n_columns;
-    const size_t first = o->turns ? rank : o->n_rows * rank / size, step = o->turns ? size : 1;
+    const bool turns = strcmp(o->spread, "turns") == 0;
+    const size_t first = turns ? rank : o->n_rows * rank / size, step = turns ? size : 1;
     const size_t n =
-        o->turns ? (o->n_rows + size - 1 - rank) / size : o->n_rows * (rank + 1) / size - first;
+        turns ? (o->n_rows + size - 1 - rank) / size : o->n_rows * (rank + 1) / size - first;
     float *const values = malloc((n * d + 1) * sizeof *values);
     uint64_t *const ids = malloc((n + 1) * sizeof *ids);
     int64_t *const labels = malloc((n + 1) * sizeof *labels);
@@ -97,9 +97,9 @@ static void make_rows(bench *b) {
         ids[i] = row;
         labels[i] = (int64_t)(place % 8);
         for (size_t c = 0; c < d; c++)
-            values[i * d + c] =
-                3.0f * bell(o->seed + 1, place * d + c) + bell(o->seed + 2, row * d + c);
-        if (row == 0 && o->outlier)
+            values[i * d + c] = 3.0f * bell(o->seed + UINT64_C(1), place * d + c) +
+                                bell(o->seed + UINT64_C(2), row * d + c);
+        if (row == 0 && o->outlier != 0)
             values[i * d] = 1000.0f;
     }
     const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .labels = labels};
@@ -114,7 +114,7 @@ static void make_rows(bench *b) {
 /* ---------------------------------------------------------------- measuring */
 
 static double now(const bench *b) {
-    return b->o.cpu ? (double)clock() / CLOCKS_PER_SEC : MPI_Wtime();
+    return strcmp(b->o.clock, "cpu") == 0 ? (double)clock() / CLOCKS_PER_SEC : MPI_Wtime();
 }
 
 static void begin(bench *b) {
@@ -297,7 +297,7 @@ static void measure_requests(bench *b) {
     const options *const o = &b->o;
     efface_error error;
     for (size_t i = 0; i < o->n_requests; i++) {
-        const uint64_t id = o->outlier && i == 0 ? 0 : mix(o->seed + 77 + i) % o->n_rows;
+        const uint64_t id = o->outlier != 0 && i == 0 ? 0 : mix(o->seed + 77 + i) % o->n_rows;
         const efface_request request = {.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
         efface_report report;
         if (!is_wanted(b, &request))
@@ -375,51 +375,48 @@ static void read_options(options *o, int argc, char **argv) {
                    .n_threads = 1,
                    .n_candidates = 1,
                    .seed = 1,
+                   .in_group = 1,
+                   .clock = "wall",
+                   .spread = "ranges",
                    .method = "lloyd",
                    .family = "kmeans"};
+    const struct {
+        const char *name;
+        size_t *size;
+        uint32_t *count;
+        const char **word;
+    } known[] = {
+        {.name = "rows", .size = &o->n_rows},
+        {.name = "columns", .count = &o->n_columns},
+        {.name = "clusters", .count = &o->n_clusters},
+        {.name = "places", .count = &o->n_places},
+        {.name = "passes", .count = &o->n_passes},
+        {.name = "threads", .count = &o->n_threads},
+        {.name = "candidates", .count = &o->n_candidates},
+        {.name = "requests", .size = &o->n_requests},
+        {.name = "repeats", .size = &o->n_repeats},
+        {.name = "latency", .size = &o->n_operations},
+        {.name = "outlier", .count = &o->outlier},
+        {.name = "group", .count = &o->in_group},
+        {.name = "clock", .word = &o->clock},
+        {.name = "spread", .word = &o->spread},
+        {.name = "seed", .count = &o->seed},
+        {.name = "method", .word = &o->method},
+        {.name = "family", .word = &o->family},
+        {.name = "only", .word = &o->only},
+    };
     for (int i = 1; i + 1 < argc; i += 2) {
-        const char *const name = argv[i], *const value = argv[i + 1];
-        const unsigned long long number = strtoull(value, NULL, 10);
-        if (strcmp(name, "rows") == 0)
-            o->n_rows = (size_t)number;
-        else if (strcmp(name, "columns") == 0)
-            o->n_columns = (uint32_t)number;
-        else if (strcmp(name, "clusters") == 0)
-            o->n_clusters = (uint32_t)number;
-        else if (strcmp(name, "places") == 0)
-            o->n_places = (uint32_t)number;
-        else if (strcmp(name, "only") == 0)
-            o->only = value;
-        else if (strcmp(name, "passes") == 0)
-            o->n_passes = (uint32_t)number;
-        else if (strcmp(name, "threads") == 0)
-            o->n_threads = (uint32_t)number;
-        else if (strcmp(name, "candidates") == 0)
-            o->n_candidates = (uint32_t)number;
-        else if (strcmp(name, "requests") == 0)
-            o->n_requests = (size_t)number;
-        else if (strcmp(name, "repeats") == 0)
-            o->n_repeats = (size_t)number;
-        else if (strcmp(name, "latency") == 0)
-            o->n_operations = (size_t)number;
-        else if (strcmp(name, "outlier") == 0)
-            o->outlier = number != 0;
-        else if (strcmp(name, "group") == 0)
-            o->alone = number == 0;
-        else if (strcmp(name, "clock") == 0)
-            o->cpu = strcmp(value, "cpu") == 0;
-        else if (strcmp(name, "spread") == 0)
-            o->turns = strcmp(value, "turns") == 0;
-        else if (strcmp(name, "seed") == 0)
-            o->seed = number;
-        else if (strcmp(name, "method") == 0)
-            o->method = value;
-        else if (strcmp(name, "family") == 0)
-            o->family = value;
+        size_t k = 0;
+        while (k < sizeof known / sizeof known[0] && strcmp(known[k].name, argv[i]) != 0)
+            k++;
+        if (k == sizeof known / sizeof known[0])
+            give_up("there is no such option; see the head of group_speed.c");
+        if (known[k].size != NULL)
+            *known[k].size = strtoull(argv[i + 1], NULL, 10);
+        else if (known[k].count != NULL)
+            *known[k].count = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         else
-            give_up("options are rows, columns, clusters, places, only, passes, threads, "
-                    "candidates, requests, "
-                    "repeats, latency, outlier, group, spread, clock, seed, method and family");
+            *known[k].word = argv[i + 1];
     }
     o->n_places = o->n_places != 0 ? o->n_places : o->n_clusters;
     if (o->n_rows == 0 || o->n_columns == 0 || o->n_clusters == 0 || o->n_passes == 0)
@@ -429,12 +426,12 @@ static void read_options(options *o, int argc, char **argv) {
 /* Each rank with its rows, unless there is no group. */
 static void join(bench *b) {
     efface_error error;
-    if (b->o.alone && b->engine.size != 1)
+    if (b->o.in_group == 0 && b->engine.size != 1)
         give_up("without a group there is one rank");
     b->group = efface_group_counter_init(&b->counter, &b->engine);
     begin(b);
     const double start = now(b);
-    if (!b->o.alone && efface_data_join(b->data, &b->group, &error) != EFFACE_OK)
+    if (b->o.in_group != 0 && efface_data_join(b->data, &b->group, &error) != EFFACE_OK)
         give_up(error.message);
     end(b, &b->join, now(b) - start);
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """What fits and requests in a group take: rounds and bytes, by method and number of ranks.
 
-usage: message_counts.py BUILD [--json] [--ranks 1,2,4,7,16] [--requests N] [--rows N]
+usage: message_counts.py BUILD [--ranks 1,2,4,7,16] [--requests N] [--rows N]
 
 Runs group-speed (BUILD/group-speed) with each method and family on each number of ranks, prints
-tables in markdown or JSON, and fails
+tables in markdown, and fails
 
 - if digests differ between numbers of ranks, after the fit or after the requests;
 - if a fit, or any single request, takes other rounds or bytes than the formulas of
@@ -15,7 +15,7 @@ import json
 import sys
 
 import message_formulas
-from group_runs import group_speed
+from group_runs import group_speed, print_table
 
 MODELS = {
     "lloyd": {"method": "lloyd"},
@@ -88,9 +88,8 @@ def measure(options):
 # ------------------------------------------------------------------ tables
 
 def table(title, head, lines):
-    print(f"\n{title}\n\n| " + " | ".join(head) + " |\n| --- |" + " ---: |" * (len(head) - 1))
-    for line in lines:
-        print("| " + " | ".join(line) + " |")
+    print(f"\n{title}\n")
+    print_table(head, lines)
 
 
 def number(value):
@@ -133,7 +132,6 @@ def same_rounds(results):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--ranks", default="1,2,4,7,16")
     parser.add_argument("--requests", type=int, default=400)
     parser.add_argument("--rows", type=int, default=20000)
@@ -141,10 +139,7 @@ def main():
     options.ranks = [int(n) for n in options.ranks.split(",")]
     results = measure(options)
     same_rounds(results)
-    if options.json:
-        print(json.dumps(results, indent=1))
-    else:
-        print_tables(results, options.ranks)
+    print_tables(results, options.ranks)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /*
- * usage: mpirun -n RANKS plain-mpi-kmeans FILE.npy|ROWSxCOLUMNS CLUSTERS PASSES [SEED]
+ * usage: mpirun -n RANKS plain-mpi-kmeans ROWSxCOLUMNS CLUSTERS PASSES [SEED]
  *
  * What a user would write in place of efface: k-means in floats over MPI. Each rank has a range of
- * the rows of a .npy file of float32, or of generated rows around CLUSTERS places; the first
- * centers are random rows; every pass is one sum over all ranks. Nothing of it is exact: the result
+ * rows that are generated around CLUSTERS places; the first centers are random rows; every pass is
+ * one sum over all ranks. Nothing of it is exact: the result
  * depends on the number of ranks and on the compiler.
  *
  * Prints the median and the least seconds of a pass, and the loss of the last one. Compile with
@@ -12,7 +12,6 @@
 #include <float.h>
 #include <math.h>
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ _Noreturn static void give_up(const char *why) {
     abort();
 }
 
-static void *room(size_t n, size_t size) {
+static void *get_memory(size_t n, size_t size) {
     void *const memory = calloc(n, size);
     if (memory == NULL)
         give_up("no memory");
@@ -51,15 +50,15 @@ static size_t n_panels(const task *t) {
     return (t->k + WIDE - 1) / WIDE;
 }
 
-static void make_room(task *t) {
+static void make_arrays(task *t) {
     t->first = t->n_rows * (size_t)t->rank / (size_t)t->n_ranks;
     t->n_own = t->n_rows * ((size_t)t->rank + 1) / (size_t)t->n_ranks - t->first;
-    t->rows = room((t->n_own + ROWS) * t->d, sizeof(float));
-    t->centers = room(t->k * t->d, sizeof(float));
-    t->panels = room(n_panels(t) * WIDE * t->d, sizeof(float));
-    t->squares = room(n_panels(t) * WIDE, sizeof(float));
-    t->sums = room(t->k * t->d, sizeof(float));
-    t->counts = room(t->k + 1, sizeof(double));
+    t->rows = get_memory((t->n_own + ROWS) * t->d, sizeof(float));
+    t->centers = get_memory(t->k * t->d, sizeof(float));
+    t->panels = get_memory(n_panels(t) * WIDE * t->d, sizeof(float));
+    t->squares = get_memory(n_panels(t) * WIDE, sizeof(float));
+    t->sums = get_memory(t->k * t->d, sizeof(float));
+    t->counts = get_memory(t->k + 1, sizeof(double));
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -78,47 +77,13 @@ static float normal(uint64_t stream, uint64_t place) {
 }
 
 static void generate(task *t) {
-    make_room(t);
+    make_arrays(t);
     for (size_t i = 0; i < t->n_own; i++) {
         const uint64_t row = t->first + i, cluster = mix(t->seed + row) % t->k;
         for (size_t c = 0; c < t->d; c++)
             t->rows[i * t->d + c] = 3.0f * normal(t->seed + 1, cluster * t->d + c) +
                                     normal(t->seed + 2, row * t->d + c);
     }
-}
-
-/* The length of the header, and from it the shape. */
-static size_t read_header(FILE *file, task *t) {
-    unsigned char start[12];
-    char text[4096];
-    if (fread(start, 1, 12, file) != 12 || memcmp(start, "\x93NUMPY", 6) != 0)
-        give_up("this is no .npy file");
-    const size_t begin = start[6] == 1 ? 10 : 12;
-    size_t length = start[8] + 256u * start[9];
-    if (start[6] != 1)
-        length += 65536u * start[10] + 16777216u * start[11];
-    if (length >= sizeof text || fseek(file, (long)begin, SEEK_SET) != 0 ||
-        fread(text, 1, length, file) != length)
-        give_up("the header of the file is too long or too short");
-    text[length] = '\0';
-    const char *const shape = strstr(text, "'shape': (");
-    if (strstr(text, "'<f4'") == NULL || strstr(text, "'fortran_order': False") == NULL ||
-        shape == NULL || sscanf(shape, "'shape': (%zu, %zu)", &t->n_rows, &t->d) != 2)
-        give_up("the file must have rows of float32");
-    return begin + length;
-}
-
-static void load(const char *path, task *t) {
-    FILE *const file = fopen(path, "rb");
-    if (file == NULL)
-        give_up("the file cannot be opened");
-    const size_t begin = read_header(file, t);
-    make_room(t);
-    const size_t n = t->n_own * t->d;
-    if (fseek(file, (long)(begin + t->first * t->d * sizeof(float)), SEEK_SET) != 0 ||
-        fread(t->rows, sizeof(float), n, file) != n)
-        give_up("the file is too short");
-    fclose(file);
 }
 
 /* ---------------------------------------------------------------- k-means */
@@ -223,7 +188,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 static void run(task *t, size_t n_passes) {
-    double *const seconds = room(n_passes, sizeof *seconds);
+    double *const seconds = get_memory(n_passes, sizeof *seconds);
     seed_centers(t);
     for (size_t i = 0; i < n_passes; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -249,15 +214,11 @@ int main(int argc, char **argv) {
     t.k = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     const size_t n_passes = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
     t.seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
-    if (t.k == 0 || n_passes == 0)
-        give_up("usage: plain-mpi-kmeans FILE.npy|ROWSxCOLUMNS CLUSTERS PASSES [SEED]");
     char end;
-    if (sscanf(argv[1], "%zux%zu%c", &t.n_rows, &t.d, &end) == 2)
-        generate(&t);
-    else
-        load(argv[1], &t);
-    if (t.n_rows == 0 || t.d == 0)
-        give_up("there are no rows");
+    if (t.k == 0 || n_passes == 0 || sscanf(argv[1], "%zux%zu%c", &t.n_rows, &t.d, &end) != 2 ||
+        t.n_rows == 0 || t.d == 0)
+        give_up("usage: plain-mpi-kmeans ROWSxCOLUMNS CLUSTERS PASSES [SEED]");
+    generate(&t);
     run(&t, n_passes);
     free(t.rows);
     free(t.centers);

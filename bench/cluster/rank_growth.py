@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """How the work of a rank grows with the number of ranks: instructions spent in libefface.
 
-usage: rank_growth.py BUILD [--ranks 1,2,4,8] [--rows N] [--requests N] [--json]
+usage: rank_growth.py BUILD [--ranks 1,2,4,8] [--rows N] [--requests N]
 
 Every rank runs group-speed (BUILD/group-speed) under valgrind's callgrind, which counts
 instructions by object file, so that waiting for other ranks, which happens inside MPI, does not
@@ -12,13 +12,12 @@ passes, and requests are of one kind, those that repair a lloyd model and leave 
 """
 import argparse
 import glob
-import json
 import os
 import re
 import sys
 import tempfile
 
-from group_runs import group_speed
+from group_runs import group_speed, print_table
 from message_formulas import partitions
 
 METHODS = {"lloyd": "repaired", "pyramid": "untouched"}  # and the requests that are counted
@@ -83,14 +82,15 @@ def measure_all(options, ranks, rows_each):
     return results
 
 
-def print_table(title, results, ranks):
-    print(f"\n{title}\n\n| | " + " | ".join(f"{n} ranks" if n > 1 else "1 rank" for n in ranks) +
-          " |\n| --- |" + " ---: |" * len(ranks))
+def print_results(title, results, ranks):
+    lines = []
     for method in METHODS:
         of = [result for result in results if result["method"] == method]
         for what, unit in (("fit", "fit"), ("request", f"a request, {METHODS[method]}")):
             cells = [f"{result[what]:,.0f} ({result[what] / of[0][what]:.3f})" for result in of]
-            print(f"| {method}, {unit} | " + " | ".join(cells) + " |")
+            lines.append([f"{method}, {unit}", *cells])
+    print(f"\n{title}\n")
+    print_table(["", *(f"{n} ranks" if n > 1 else "1 rank" for n in ranks)], lines)
 
 
 def main():
@@ -99,17 +99,13 @@ def main():
     parser.add_argument("--ranks", default="1,2,4,8")
     parser.add_argument("--rows", type=int, default=10000, help="in all, and of a rank")
     parser.add_argument("--requests", type=int, default=40)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     ranks = [int(n) for n in options.ranks.split(",")]
     shared, each = (measure_all(options, ranks, rows_each) for rows_each in (False, True))
-    if options.json:
-        print(json.dumps({"rows_in_all": shared, "rows_each": each}, indent=1))
-        return
     print(f"Instructions in libefface of the rank that does most ({COLUMNS} columns, {CLUSTERS} "
           "clusters); in brackets: as a part of one rank's")
-    print_table(f"{options.rows:,} rows in all", shared, ranks)
-    print_table(f"{options.rows:,} rows on each rank", each, ranks)
+    print_results(f"{options.rows:,} rows in all", shared, ranks)
+    print_results(f"{options.rows:,} rows on each rank", each, ranks)
 
 
 if __name__ == "__main__":

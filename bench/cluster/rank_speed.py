@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A pass over the rows by two ranks, by two threads, and by a plain MPI k-means, timed in turn.
 
-usage: rank_speed.py BUILD [--rounds N] [--passes N] [--shapes ROWSxCOLUMNSxCLUSTERS,...] [--json]
+usage: rank_speed.py BUILD [--rounds N] [--passes N] [--shapes ROWSxCOLUMNSxCLUSTERS,...]
 
     ranks     2 ranks of 1 thread, in a group over MPI (BUILD/group-speed)
     group     1 rank of 2 threads, in a group of one
@@ -18,7 +18,7 @@ import os
 import statistics
 import sys
 
-from group_runs import group_speed, launch
+from group_runs import group_speed, launch, print_table
 
 SHAPES = "400000x25x16,200000x128x100,60000x784x10"
 WAYS = ("ranks", "group", "threads", "plain")
@@ -67,16 +67,16 @@ def summary(shape, seconds):
                        "ranks / plain": ratio(seconds, "ranks", "plain")}}
 
 
-def print_table(results):
+def print_results(results):
     names = list(results[0]["ratios"])
-    print("| rows x columns, clusters | " + " | ".join(f"{way}, ms" for way in WAYS) + " | " +
-          " | ".join(names) + " |\n| --- |" + " ---: |" * (len(WAYS) + len(names)))
+    lines = []
     for result in results:
         rows, columns, clusters = result["shape"]
-        cells = [f"{result['milliseconds'][way]:.2f}" for way in WAYS]
-        cells += [f"{middle:.2f} ({low:.2f} to {high:.2f})"
-                  for low, middle, high in result["ratios"].values()]
-        print(f"| {rows:,} x {columns}, {clusters} | " + " | ".join(cells) + " |")
+        lines.append([f"{rows:,} x {columns}, {clusters}",
+                      *(f"{result['milliseconds'][way]:.2f}" for way in WAYS),
+                      *(f"{middle:.2f} ({low:.2f} to {high:.2f})"
+                        for low, middle, high in result["ratios"].values())])
+    print_table(["rows x columns, clusters", *(f"{way}, ms" for way in WAYS), *names], lines)
 
 
 def main():
@@ -86,7 +86,6 @@ def main():
     parser.add_argument("--passes", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=3, help="of a pass, in each run")
     parser.add_argument("--shapes", default=SHAPES)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     if load > 1:
@@ -95,10 +94,7 @@ def main():
     for text in options.shapes.split(","):
         shape = [int(n) for n in text.split("x")]
         results.append(summary(shape, measure(options, shape)))
-    if options.json:
-        print(json.dumps(results, indent=1))
-    else:
-        print_table(results)
+    print_results(results)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 """Compares the accuracy of forests that forget with scikit-learn's forests.
 
-    bench/forest/forest_quality.py --data FOLDER [--sets NAMES] [--seeds 5] [--try LIST]
+    bench/forest/forest_quality.py --data FOLDER [--sets NAMES] [--seeds 5]
 
 FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by
 forest_sets.py. Every fourth row is held out. The numbers are accuracies, or R^2, on these rows, of
 100 trees with the defaults of each program, means over the seeds; and the last column is how many
-points ours are above scikit-learn's RandomForest. With --try 4,8,1.0 there is a column for each of
-these max_features too, with one seed.
+points ours are above scikit-learn's RandomForest.
 
 Needs numpy, scikit-learn and the Python package of efface (make python).
 """
@@ -49,16 +48,9 @@ def contestants(classes):
 
 
 def measure(x, y, options):
-    """Mean scores of the three, and those of ours with each max_features that is tried."""
-    makers = contestants(has_classes(y))
-    means = [np.mean([score(make(100, random_state=seed), x, y) for seed in range(options.seeds)])
-             for make in makers]
-    tried = [score(makers[-1](100, random_state=0, max_features=n), x, y) for n in options.tried]
-    return means, tried
-
-
-def number(text):
-    return float(text) if "." in text else int(text)
+    """Mean scores of the three."""
+    return [np.mean([score(make(100, random_state=seed), x, y) for seed in range(options.seeds)])
+            for make in contestants(has_classes(y))]
 
 
 def parse_arguments():
@@ -66,8 +58,6 @@ def parse_arguments():
     arguments.add_argument("--data", type=Path, required=True, metavar="FOLDER")
     arguments.add_argument("--sets", type=listed)
     arguments.add_argument("--seeds", type=int, default=5)
-    arguments.add_argument("--try", dest="tried", default=[],
-                        type=lambda text: [number(n) for n in listed(text)])
     add_package(arguments)
     return arguments.parse_args()
 
@@ -76,13 +66,12 @@ def main():
     options = parse_arguments()
     use_package(options.package)
     head = ["set", "rows x columns", "RandomForest", "ExtraTrees", "efface", "points above"]
-    head += [f"with {n}" for n in options.tried]
     print(f"scikit-learn {sklearn.__version__}, {options.seeds} seeds\n")
     print("\n".join(table(head, [])), flush=True)
     for name, x, y in sets(options.data, options.sets):
-        means, tried = measure(x, y, options)
+        means = measure(x, y, options)
         cells = [name, f"{len(x):,} x {x.shape[1]}", *(f"{m:.4f}" for m in means),
-                 f"{100 * (means[2] - means[0]):+.2f}", *(f"{t:.4f}" for t in tried)]
+                 f"{100 * (means[2] - means[0]):+.2f}"]
         print(table(head, [cells])[-1], flush=True)
 
 

@@ -2,10 +2,8 @@
 """Times training against scikit-learn and faiss, one thread each.
 
     bench/kmeans/peers.py --data FILE -k K [--scale none|minmax] [--iters 10] [--repeats R]
-    bench/kmeans/peers.py --folder DIR [--iters 10] [--repeats R]
 
---folder runs the four standard sets: DIR/{celltype,covtype,mnist}/x.npy.gz and the Gaussian set,
-which efface-bench writes. FILE is a .npy file, plain or gzipped.
+FILE is a .npy file, plain or gzipped.
 
 What is clocked:
   efface    efface_kmeans_fit, by efface-bench itself, scaling and the rounding to the grid
@@ -29,7 +27,6 @@ refuses to compare, unless --any-blas is given.
 import json
 import statistics
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -37,7 +34,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from contest import (  # noqa: E402 (it comes before numpy)
-    Failure, add_programs, blas, check_programs, generate, last_line, load, loss, to_unit,
+    Failure, add_programs, blas, check_programs, last_line, load, loss, to_unit,
 )
 
 import faiss  # noqa: E402
@@ -49,10 +46,6 @@ from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-STANDARD_SETS = [("celltype", 4, "none"), ("covtype", 7, "minmax"), ("mnist", 10, "none")]
-GAUSSIAN = ("gaussian", 5, "minmax")
-
-
 # ---------------------------------------------------------------- contestants
 #
 # Each is a function of a task that runs once and returns a dict with at least seconds and iters,
@@ -60,15 +53,15 @@ GAUSSIAN = ("gaussian", 5, "minmax")
 
 
 class Task:
-    def __init__(self, name, path, k, scale, options):
-        self.name, self.path, self.k, self.scale = name, path, k, scale
-        self.iters, self.repeats = options.iters, options.repeats
+    def __init__(self, options):
+        self.name, self.path, self.k = str(options.data), options.data, options.k
+        self.scale, self.iters, self.repeats = options.scale, options.iters, options.repeats
         self.seed, self.bench = options.seed, options.bench
-        rows = load(path)
+        rows = load(self.path)
         if rows.ndim != 2:
-            raise Failure(f"{path}: two dimensions are needed, not {rows.ndim}")
+            raise Failure(f"{self.path}: two dimensions are needed, not {rows.ndim}")
         self.n, self.d = rows.shape
-        rows = to_unit(rows) if scale == "minmax" else rows
+        rows = to_unit(rows) if self.scale == "minmax" else rows
         self.rows = np.ascontiguousarray(rows, dtype=np.float32)
 
 
@@ -181,34 +174,17 @@ def print_header(options):
     print(f"one thread, median of {options.repeats} rounds; ratio = time / efface's time\n")
 
 
-def run_folder(folder, options):
-    for name, k, scale in STANDARD_SETS:
-        run_task(Task(name, folder / name / "x.npy.gz", k, scale, options), options.json)
-    if options.bench == "none":
-        return
-    name, k, scale = GAUSSIAN
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "gaussian.npy"
-        np.save(path, generate(name, options.bench))
-        run_task(Task(name, path, k, scale, options), options.json)
-
-
 def parse_arguments():
     arguments = parser(__doc__)
-    what = arguments.add_mutually_exclusive_group(required=True)
-    what.add_argument("--data", type=Path, metavar="FILE")
-    what.add_argument("--folder", type=Path, metavar="DIR")
-    arguments.add_argument("-k", type=positive, help="number of clusters, with --data")
+    arguments.add_argument("--data", type=Path, metavar="FILE", required=True)
+    arguments.add_argument("-k", type=positive, required=True, help="number of clusters")
     arguments.add_argument("--scale", choices=("none", "minmax"), default="none")
     arguments.add_argument("--iters", type=positive, default=10)
     arguments.add_argument("--repeats", type=positive, default=5, help="rounds (default 5)")
     arguments.add_argument("--seed", type=int, default=1)
     add_programs(arguments)
     arguments.add_argument("--json", action="store_true", help="one line of JSON for each result")
-    options = arguments.parse_args()
-    if options.data and not options.k:
-        arguments.error("--data needs -k")
-    return options
+    return arguments.parse_args()
 
 
 def main():
@@ -219,11 +195,7 @@ def main():
     if not options.json:
         print_header(options)
     with threadpool_limits(limits=1):
-        if options.folder:
-            run_folder(options.folder, options)
-        else:
-            task = Task(str(options.data), options.data, options.k, options.scale, options)
-            run_task(task, options.json)
+        run_task(Task(options), options.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ forget   a thousand calls of forget(id) on a pyramid. The overhead is the time o
          less what the C library says each call took.
 """
 
-import json
 import statistics
 import sys
 import time
@@ -67,7 +66,6 @@ def main():
     options.add_argument("--data")
     options.add_argument("-k", type=int, default=5)
     options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--json", action="store_true")
     arguments = options.parse_args()
     warnings.simplefilter("ignore")
 
@@ -75,13 +73,6 @@ def main():
     X = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
     ours, with_labels, theirs = compare_fits(X, arguments.k, arguments.repeats)
     call, overhead = forget_overhead(X, arguments.k)
-    if arguments.json:
-        print(json.dumps({
-            "bench": "python_overhead", "n": X.shape[0], "d": X.shape[1], "k": arguments.k,
-            "fit_seconds": ours, "fit_labels_seconds": with_labels, "sklearn_fit_seconds": theirs,
-            "ratio": theirs / ours, "ratio_labels": theirs / with_labels, "forget_seconds": call,
-            "forget_overhead_seconds": overhead}))
-        return
     print(f"{X.shape[0]:,} x {X.shape[1]}, k = {arguments.k}, one thread")
     print(f"fit      scikit-learn {theirs:.3f} s, efface {ours:.3f} s: {theirs / ours:.2f} x")
     print(f"         with labels_ {with_labels:.3f} s: {theirs / with_labels:.2f} x")

@@ -21,7 +21,6 @@ scikit-learn is many times slower than it needs to be: install an optimized one 
 Without one this program refuses to compare, unless --any-blas is given.
 """
 
-import json
 import statistics
 import sys
 import tempfile
@@ -101,8 +100,7 @@ def compare(name, rows, options):
     def median(field):
         return statistics.median(run[field] for run in ours)
 
-    result = {"bench": "sums_speed", "data": name, "n": len(rows), "d": rows.shape[1] - 1,
-              "threads": 1, "blas": blas(), "repeats": options.repeats,
+    result = {"data": name, "n": len(rows), "d": rows.shape[1] - 1,
               "efface_fit_seconds": median("train_seconds"),
               "forget_us": median("delete_us_median"), "copy_us": median("copy_us"),
               "view_us": median("view_us"), "state_bytes": ours[-1]["state_bytes"],
@@ -136,7 +134,6 @@ def parse_arguments():
     arguments.add_argument("--deletions", type=positive, default=1000)
     arguments.add_argument("--repeats", type=positive, default=3, help="rounds (default 3)")
     add_programs(arguments)
-    arguments.add_argument("--json", action="store_true", help="one line of JSON for each set")
     return arguments.parse_args()
 
 
@@ -144,16 +141,12 @@ def main():
     options = parse_arguments()
     warnings.filterwarnings("ignore", category=LinAlgWarning)  # pixels that are hardly ever set
     check_programs(options)
-    if not options.json:
-        print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, BLAS {blas()}; "
-              f"one thread, median of {options.repeats} rounds\n")
+    print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, BLAS {blas()}; "
+          f"one thread, median of {options.repeats} rounds\n")
     with threadpool_limits(limits=1):
         for name, rows in tables(options):
             result = compare(name, rows, options)
-            if options.json:
-                print(json.dumps(result), flush=True)
-            else:
-                print_result(result)
+            print_result(result)
             if not result["verified"]:
                 raise Failure("a state is not that of a fresh fit")
 
