@@ -1,8 +1,13 @@
 """Ratios as the paper counts them: a mean divided by a mean."""
 
 import math
+import statistics
 
-from .tables import mean, spread
+from .theory import mean
+
+
+def spread(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def of_means(above, below):

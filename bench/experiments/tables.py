@@ -10,7 +10,8 @@ import csv
 import math
 import statistics
 
-from . import plan, published, theory
+from . import plan, published, ratios, theory
+from .ratios import spread
 from .theory import mean
 
 MILESTONES = (0, 1, 10, 100, 1000)
@@ -20,10 +21,6 @@ RUNTIME_METHODS = ("kmeans", "quantized", "quantized_fresh", "tree", "tree_fresh
 STREAM_METHODS = ("quantized", "quantized_fresh")
 ACTIONS = {"r": "repaired", "f": "refitted"}
 STREAM_POINTS = 100  # of a curve of figure 2
-
-
-def spread(values):
-    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def cell(value):
@@ -141,13 +138,6 @@ def amortized(line, deletions):
     return line["train_seconds"] / deletions + 1e-6 * line["delete_us_mean"]
 
 
-def ratio(over, under):
-    """The quotient of two means, and its standard deviation from those of the two."""
-    quotient = mean(over) / mean(under)
-    relative = math.hypot(spread(over) / mean(over), spread(under) / mean(under))
-    return quotient, quotient * relative
-
-
 def runtime_table(results, deletions):
     for name in results.sets:
         retraining = list(results.retraining(name).values())
@@ -158,7 +148,7 @@ def runtime_table(results, deletions):
                 row.update(seconds=mean(retraining), seconds_sd=spread(retraining), speedup=1.0)
             elif lines:
                 seconds = [amortized(line, deletions) for line in lines]
-                speedup, speedup_sd = ratio(retraining, seconds)
+                speedup, speedup_sd = ratios.of_means(retraining, seconds)
                 row.update(exact=int(lines[0]["exact"]), seconds=mean(seconds),
                            seconds_sd=spread(seconds), speedup=speedup, speedup_sd=speedup_sd,
                            **request_figures(lines))

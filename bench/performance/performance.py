@@ -299,6 +299,19 @@ def check_verified(lines, what):
         raise Failure(f"{what}: a state was not verified")
 
 
+def means_of(lines):
+    """What the replicates of a run have in common, means and sums."""
+    def mean_of(field, factor=1.0):
+        return factor * mean([line[field] for line in lines])
+
+    return {**shape_of(lines[0]), "replicates": len(lines), "requests": lines[0]["requests"],
+            "train_ms": mean_of("train_seconds", 1e3), "us_mean": mean_of("delete_us_mean"),
+            "us_median": mean_of("delete_us_median"), "rows_visited": mean_of("rows_visited_mean"),
+            "us_max": max(line["delete_us_max"] for line in lines),
+            **{field: sum(line[field] for line in lines)
+               for field in ("untouched", "repairs", "refits")}}
+
+
 def requests(found, group, name, method):
     """Means of the replicates of a run, or None."""
     lines = found.get(group, name, method)
@@ -310,24 +323,13 @@ def requests(found, group, name, method):
                                           [ratios.amortized(line) for line in lines])
     base = found.converged(name)
     losses = [line["loss"] / base for line in lines]
-
-    def mean_of(field, factor=1.0):
-        return factor * mean([line[field] for line in lines])
-
     return {
-        "set": name, "method": method, **shape_of(lines[0]), "replicates": len(lines),
-        "deletions": lines[0]["deletions"], "requests": lines[0]["requests"],
-        "retrain_ms": 1e3 * mean(list(again.values())), "train_ms": mean_of("train_seconds", 1e3),
-        "us_mean": mean_of("delete_us_mean"), "us_median": mean_of("delete_us_median"),
-        "us_p99": mean_of("delete_us_p99"),
-        "us_max": max(line["delete_us_max"] for line in lines),
-        "untouched": sum(line["untouched"] for line in lines),
-        "repairs": sum(line["repairs"] for line in lines),
-        "refits": sum(line["refits"] for line in lines),
-        "rows_visited": mean_of("rows_visited_mean"),
+        "set": name, "method": method, **means_of(lines), "deletions": lines[0]["deletions"],
+        "retrain_ms": 1e3 * mean(list(again.values())),
+        "us_p99": mean([line["delete_us_p99"] for line in lines]),
         "speedup": speedup, "speedup_sd": speedup_sd,
         "loss_ratio": mean(losses), "loss_ratio_sd": spread(losses),
-        "state_bytes_per_row": mean_of("state_bytes_per_row"),
+        "state_bytes_per_row": mean([line["state_bytes_per_row"] for line in lines]),
     }
 
 
@@ -348,16 +350,7 @@ def worst(found, names):
                 if not lines:
                     continue
                 check_verified(lines, f"worst, {name}, {method}, {order}")
-                yield {"set": name, "method": method, "order": order, **shape_of(lines[0]),
-                       "replicates": len(lines), "requests": lines[0]["requests"],
-                       "train_ms": 1e3 * mean([line["train_seconds"] for line in lines]),
-                       "us_mean": mean([line["delete_us_mean"] for line in lines]),
-                       "us_median": mean([line["delete_us_median"] for line in lines]),
-                       "us_max": max(line["delete_us_max"] for line in lines),
-                       "untouched": sum(line["untouched"] for line in lines),
-                       "repairs": sum(line["repairs"] for line in lines),
-                       "refits": sum(line["refits"] for line in lines),
-                       "rows_visited": mean([line["rows_visited_mean"] for line in lines])}
+                yield {"set": name, "method": method, "order": order, **means_of(lines)}
 
 
 def all_requests(found, group, names):
