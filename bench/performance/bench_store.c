@@ -71,7 +71,7 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(data, &pyramid, &model, &error);
     efface_store_close(store);
-    for (uint64_t i = 1; status == EFFACE_OK && n_ids != 0; i++) {
+    for (uint64_t i = 1; status == EFFACE_OK && n_ids != 0 && i < n_rows; i++) {
         const uint64_t id = i * UINT64_C(2654435761) % n_rows;
         if (efface_kmeans_in_sample(model, data, id) || efface_kmeans_is_seed(model, id))
             continue;
@@ -80,6 +80,10 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     }
     efface_model_free(model);
     efface_data_free(data);
+    if (status == EFFACE_OK && n_ids != 0) {
+        error = (efface_error){.message = "too few rows are outside the sample; make more"};
+        status = EFFACE_E_ARGUMENT;
+    }
     return status == EFFACE_OK ? 0 : fail(&error);
 }
 
