@@ -23,6 +23,7 @@
  *     latency N                         also times N operations of each kind by themselves
  */
 #include "efface/efface_mpi.h"
+#include "rank_measures.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,15 +65,9 @@ _Noreturn static void give_up(const char *why) {
 
 /* ---------------------------------------------------------------- rows */
 
-static uint64_t mix(uint64_t z) {
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
 /* About a normal number: the sum of four even ones. */
 static float bell(uint64_t stream, uint64_t place) {
-    const uint64_t bits = mix(mix(stream) + place);
+    const uint64_t bits = mix_bits(mix_bits(stream) + place);
     float sum = 0;
     for (unsigned i = 0; i < 64; i += 16)
         sum += (float)(bits >> i & 0xFFFF) * 0x1p-16f - 0.5f;
@@ -93,7 +88,7 @@ static void make_rows(bench *b) {
     if (values == NULL || ids == NULL || labels == NULL)
         give_up("no memory");
     for (size_t i = 0; i < n; i++) {
-        const uint64_t row = first + i * step, place = mix(o->seed + row) % o->n_places;
+        const uint64_t row = first + i * step, place = mix_bits(o->seed + row) % o->n_places;
         ids[i] = row;
         labels[i] = (int64_t)(place % 8);
         for (size_t c = 0; c < d; c++)
@@ -113,16 +108,16 @@ static void make_rows(bench *b) {
 
 /* ---------------------------------------------------------------- measuring */
 
-static double now(const bench *b) {
+static double seconds_now(const bench *b) {
     return strcmp(b->o.clock, "cpu") == 0 ? (double)clock() / CLOCKS_PER_SEC : MPI_Wtime();
 }
 
-static void begin(bench *b) {
+static void begin_tally(bench *b) {
     memset(&b->counter.counts, 0, sizeof b->counter.counts);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void end(bench *b, tally *t, double seconds) {
+static void end_tally(bench *b, tally *t, double seconds) {
     t->n++;
     t->seconds += seconds;
     for (int i = 0; i < EFFACE_GROUP_OPERATIONS; i++) {
@@ -132,8 +127,8 @@ static void end(bench *b, tally *t, double seconds) {
     }
 }
 
-static efface_status fit(const bench *b, uint32_t n_passes, efface_model **out,
-                         efface_error *error) {
+static efface_status fit_model(const bench *b, uint32_t n_passes, efface_model **out,
+                               efface_error *error) {
     const options *const o = &b->o;
     if (strcmp(o->family, "kmeans") == 0) {
         efface_kmeans_params p;
@@ -168,11 +163,6 @@ static efface_status fit(const bench *b, uint32_t n_passes, efface_model **out,
     return efface_sums_fit(b->data, &p, out, error);
 }
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Partitions that a fit of lloyd has made. */
 static uint32_t n_partitions(const efface_model *model) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
@@ -187,10 +177,10 @@ static double measure_pair(const bench *b) {
     for (int i = 0; i < 2; i++) {
         efface_model *model = NULL;
         MPI_Barrier(MPI_COMM_WORLD);
-        seconds[i] = -now(b);
-        if (fit(b, i == 0 ? 1 : 1 + b->o.n_passes, &model, &error) != EFFACE_OK)
+        seconds[i] = -seconds_now(b);
+        if (fit_model(b, i == 0 ? 1 : 1 + b->o.n_passes, &model, &error) != EFFACE_OK)
             give_up(error.message);
-        seconds[i] += now(b);
+        seconds[i] += seconds_now(b);
         passes[i] = n_partitions(model);
         efface_model_free(model);
     }
@@ -206,8 +196,7 @@ static void measure_pass(bench *b) {
         give_up("no memory");
     for (size_t i = 0; i < b->o.n_repeats; i++)
         seconds[i] = measure_pair(b);
-    qsort(seconds, b->o.n_repeats, sizeof *seconds, by_size);
-    b->pass_seconds = seconds[b->o.n_repeats / 2];
+    b->pass_seconds = median_seconds(seconds, b->o.n_repeats);
     free(seconds);
 }
 
@@ -297,19 +286,19 @@ static void measure_requests(bench *b) {
     const options *const o = &b->o;
     efface_error error;
     for (size_t i = 0; i < o->n_requests; i++) {
-        const uint64_t id = o->outlier != 0 && i == 0 ? 0 : mix(o->seed + 77 + i) % o->n_rows;
+        const uint64_t id = o->outlier != 0 && i == 0 ? 0 : mix_bits(o->seed + 77 + i) % o->n_rows;
         const efface_request request = {.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
         efface_report report;
         if (!is_wanted(b, &request))
             continue;
-        begin(b);
-        const double start = now(b);
+        begin_tally(b);
+        const double start = seconds_now(b);
         if (efface_model_forget(b->model, b->data, &request, &report, &error) != EFFACE_OK)
             give_up(error.message);
-        const double seconds = now(b) - start;
+        const double seconds = seconds_now(b) - start;
         if (report.rows_forgotten == 0)
             continue;
-        end(b, &b->actions[report.action], seconds);
+        end_tally(b, &b->actions[report.action], seconds);
         put_request(b, &report);
     }
 }
@@ -424,25 +413,25 @@ static void read_options(options *o, int argc, char **argv) {
 }
 
 /* Each rank with its rows, unless there is no group. */
-static void join(bench *b) {
+static void join_ranks(bench *b) {
     efface_error error;
     if (b->o.in_group == 0 && b->engine.size != 1)
         give_up("without a group there is one rank");
     b->group = efface_group_counter_init(&b->counter, &b->engine);
-    begin(b);
-    const double start = now(b);
+    begin_tally(b);
+    const double start = seconds_now(b);
     if (b->o.in_group != 0 && efface_data_join(b->data, &b->group, &error) != EFFACE_OK)
         give_up(error.message);
-    end(b, &b->join, now(b) - start);
+    end_tally(b, &b->join, seconds_now(b) - start);
 }
 
 static void measure_fit(bench *b) {
     efface_error error;
-    begin(b);
-    const double start = now(b);
-    if (fit(b, b->o.n_passes, &b->model, &error) != EFFACE_OK)
+    begin_tally(b);
+    const double start = seconds_now(b);
+    if (fit_model(b, b->o.n_passes, &b->model, &error) != EFFACE_OK)
         give_up(error.message);
-    end(b, &b->fit, now(b) - start);
+    end_tally(b, &b->fit, seconds_now(b) - start);
     if (strcmp(b->o.family, "kmeans") == 0)
         b->info = efface_kmeans_get_info(b->model);
 }
@@ -457,7 +446,7 @@ int main(int argc, char **argv) {
     if (b.o.n_operations != 0)
         measure_operations(&b);
     make_rows(&b);
-    join(&b);
+    join_ranks(&b);
     if (b.o.n_repeats != 0)
         measure_pass(&b);
     measure_fit(&b);

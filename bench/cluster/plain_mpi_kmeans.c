@@ -9,6 +9,8 @@
  * Prints the median and the least seconds of a pass, and the loss of the last one. Compile with
  * -O3, -march=native and -ffast-math.
  */
+#include "rank_measures.h"
+
 #include <float.h>
 #include <math.h>
 #include <mpi.h>
@@ -63,23 +65,18 @@ static void make_arrays(task *t) {
 
 /* ---------------------------------------------------------------- rows */
 
-static uint64_t mix(uint64_t z) {
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
 /* A normal number for each place of a stream. */
 static float normal(uint64_t stream, uint64_t place) {
-    const uint64_t a = mix(mix(stream) + 2 * place), b = mix(mix(stream) + 2 * place + 1);
+    const uint64_t a = mix_bits(mix_bits(stream) + 2 * place),
+                   b = mix_bits(mix_bits(stream) + 2 * place + 1);
     const float u = ((float)(a >> 40) + 1.0f) * 0x1p-24f, v = (float)(b >> 40) * 0x1p-24f;
     return sqrtf(-2.0f * logf(u)) * cosf(6.2831853f * v);
 }
 
-static void generate(task *t) {
+static void generate_rows(task *t) {
     make_arrays(t);
     for (size_t i = 0; i < t->n_own; i++) {
-        const uint64_t row = t->first + i, cluster = mix(t->seed + row) % t->k;
+        const uint64_t row = t->first + i, cluster = mix_bits(t->seed + row) % t->k;
         for (size_t c = 0; c < t->d; c++)
             t->rows[i * t->d + c] = 3.0f * normal(t->seed + 1, cluster * t->d + c) +
                                     normal(t->seed + 2, row * t->d + c);
@@ -91,7 +88,7 @@ static void generate(task *t) {
 /* Random rows; the rank that has one gives it to all. */
 static void seed_centers(task *t) {
     for (size_t j = 0; j < t->k; j++) {
-        const size_t row = mix(t->seed + 3 * mix(j)) % t->n_rows;
+        const size_t row = mix_bits(t->seed + 3 * mix_bits(j)) % t->n_rows;
         if (row >= t->first && row < t->first + t->n_own)
             memcpy(t->centers + j * t->d, t->rows + (row - t->first) * t->d, t->d * sizeof(float));
     }
@@ -119,8 +116,8 @@ typedef struct best {
 } best;
 
 /* Compares ROWS rows with the WIDE centers of a panel, of which `first` is the first. */
-static void compare(const float *rows, const float *panel, const float *squares, size_t d,
-                    size_t first, best *b) {
+static void compare_panel(const float *rows, const float *panel, const float *squares, size_t d,
+                          size_t first, best *b) {
     float dots[ROWS][WIDE] = {{0}};
     for (size_t c = 0; c < d; c++)
         for (size_t r = 0; r < ROWS; r++)
@@ -160,14 +157,15 @@ static void assign_rows(task *t) {
         for (size_t r = 0; r < ROWS; r++)
             b.scores[r] = FLT_MAX;
         for (size_t p = 0; p < n_panels(t); p++)
-            compare(rows, t->panels + p * WIDE * t->d, t->squares + p * WIDE, t->d, p * WIDE, &b);
+            compare_panel(rows, t->panels + p * WIDE * t->d, t->squares + p * WIDE, t->d, p * WIDE,
+                          &b);
         for (size_t r = 0; r < ROWS && i + r < t->n_own; r++)
             add_row(t, rows + r * t->d, b.centers[r], b.scores[r]);
     }
 }
 
 /* One pass of Lloyd's: every row to its nearest center, then the means. */
-static void pass(task *t) {
+static void run_pass(task *t) {
     const size_t n_sums = t->k * t->d;
     lay_out_centers(t);
     memset(t->sums, 0, n_sums * sizeof *t->sums);
@@ -182,27 +180,21 @@ static void pass(task *t) {
 
 /* ---------------------------------------------------------------- the program */
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void run(task *t, size_t n_passes) {
+static void run_passes(task *t, size_t n_passes) {
     double *const seconds = get_memory(n_passes, sizeof *seconds);
     seed_centers(t);
     for (size_t i = 0; i < n_passes; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         seconds[i] = -MPI_Wtime();
-        pass(t);
+        run_pass(t);
         seconds[i] += MPI_Wtime();
     }
-    qsort(seconds, n_passes, sizeof *seconds, by_size);
+    const double median = median_seconds(seconds, n_passes); /* and they are sorted */
     if (t->rank == 0)
         printf(
             "{\"rows\": %zu, \"columns\": %zu, \"clusters\": %zu, \"ranks\": %d, \"passes\": %zu, "
             "\"median_seconds\": %.6f, \"least_seconds\": %.6f, \"loss\": %.9g}\n",
-            t->n_rows, t->d, t->k, t->n_ranks, n_passes, seconds[n_passes / 2], seconds[0],
-            t->counts[t->k]);
+            t->n_rows, t->d, t->k, t->n_ranks, n_passes, median, seconds[0], t->counts[t->k]);
     free(seconds);
 }
 
@@ -218,8 +210,8 @@ int main(int argc, char **argv) {
     if (t.k == 0 || n_passes == 0 || sscanf(argv[1], "%zux%zu%c", &t.n_rows, &t.d, &end) != 2 ||
         t.n_rows == 0 || t.d == 0)
         give_up("usage: plain-mpi-kmeans ROWSxCOLUMNS CLUSTERS PASSES [SEED]");
-    generate(&t);
-    run(&t, n_passes);
+    generate_rows(&t);
+    run_passes(&t, n_passes);
     free(t.rows);
     free(t.centers);
     free(t.panels);

@@ -14,7 +14,7 @@
 
 #define N_CLUSTERS 10
 
-static int fail(const efface_error *error) {
+static int fail_store(const efface_error *error) {
     fprintf(stderr, "efface-bench-store: %s\n", error->message);
     return 1;
 }
@@ -50,7 +50,7 @@ static efface_status make_rows(size_t n_rows, uint32_t n_columns, efface_data **
     return status;
 }
 
-static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_ids) {
+static int make_store(const char *path, size_t n_rows, uint32_t n_columns, size_t n_ids) {
     efface_error error;
     efface_data *data = NULL;
     efface_store *store = NULL;
@@ -84,10 +84,10 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
         error = (efface_error){.message = "too few rows are outside the sample; make more"};
         status = EFFACE_E_ARGUMENT;
     }
-    return status == EFFACE_OK ? 0 : fail(&error);
+    return status == EFFACE_OK ? 0 : fail_store(&error);
 }
 
-static int forget(const char *path, uint64_t id) {
+static int forget_row(const char *path, uint64_t id) {
     static const char *const actions[] = {"untouched", "repaired", "refitted"};
     const long long before = bytes_read();
     efface_error error;
@@ -102,7 +102,7 @@ static int forget(const char *path, uint64_t id) {
         status = efface_store_forget(store, &request, &report, &error);
     efface_store_close(store);
     if (status != EFFACE_OK)
-        return fail(&error);
+        return fail_store(&error);
     printf("{\"read\": %lld, \"seconds\": %.6f", bytes_read() - before, report.seconds);
     for (uint32_t i = 0; i < report.n_models; i++)
         printf(", \"%s\": \"%s\"", report.models[i].name, actions[report.models[i].report.action]);
@@ -113,10 +113,10 @@ static int forget(const char *path, uint64_t id) {
 
 int main(int argc, char **argv) {
     if (argc == 6 && strcmp(argv[1], "make") == 0)
-        return make(argv[2], strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10),
-                    strtoull(argv[5], NULL, 10));
+        return make_store(argv[2], strtoull(argv[3], NULL, 10),
+                          (uint32_t)strtoul(argv[4], NULL, 10), strtoull(argv[5], NULL, 10));
     if (argc == 4 && strcmp(argv[1], "forget") == 0)
-        return forget(argv[2], strtoull(argv[3], NULL, 10));
+        return forget_row(argv[2], strtoull(argv[3], NULL, 10));
     fputs("usage: efface-bench-store make FILE ROWS COLUMNS IDS\n"
           "       efface-bench-store forget FILE ID\n",
           stderr);

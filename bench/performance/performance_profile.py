@@ -13,7 +13,7 @@ from pathlib import Path
 from experiments import Failure, plan
 from experiments.runs import shown_path
 
-LEAST_SHARE = 0.03  # of a function that is worth a line
+MIN_SHARE = 0.03  # of a function that is worth a line
 FIELDS = "what set function share"
 PASSES = ["--method", "pyramid", *plan.SEEDING, "--starts", 1, "--iters", 3, "--passes", 10]
 
@@ -69,7 +69,7 @@ def measure(bench, chosen, large):
     lines, commands = [], []
     for what, name, words in cases(chosen, large) if shutil.which("perf") else ():
         for function, share in profile(bench, words):
-            if share >= LEAST_SHARE:
+            if share >= MIN_SHARE:
                 lines.append({"what": what, "set": name, "function": function, "share": share})
         commands.append("perf record efface-bench " + " ".join(shown_path(str(w)) for w in words))
     return lines, commands

@@ -30,8 +30,8 @@ static efface_status make_set(efface_data **out, efface_error *error) {
     return efface_data_make_gaussian(CLUSTERS, COLUMNS, ROWS_PER_CLUSTER, 1, out, error);
 }
 
-static efface_status fit(const efface_data *data, efface_method method, uint32_t n_threads,
-                         efface_model **out, double *seconds, efface_error *error) {
+static efface_status fit_story(const efface_data *data, efface_method method, uint32_t n_threads,
+                               efface_model **out, double *seconds, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = method;
@@ -43,7 +43,7 @@ static efface_status fit(const efface_data *data, efface_method method, uint32_t
 }
 
 /* Draws the rows to forget. */
-static void draw(story *s) {
+static void draw_rows(story *s) {
     bench_random random = bench_random_start(SEED, 0);
     const uint64_t n = efface_data_n_rows(s->data);
     for (size_t i = 0; i < GONE;) {
@@ -101,12 +101,12 @@ static efface_status tell_beginning(story *s, efface_error *error) {
     double seconds = 0.0, loss = 0.0, plain_loss = 0.0;
     efface_status status = make_set(&s->data, error);
     if (status == EFFACE_OK)
-        status = fit(s->data, EFFACE_METHOD_LLOYD, 1, &plain, &s->retrain, error);
+        status = fit_story(s->data, EFFACE_METHOD_LLOYD, 1, &plain, &s->retrain, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_loss(plain, s->data, &plain_loss, error);
     efface_model_free(plain);
     if (status == EFFACE_OK)
-        status = fit(s->data, EFFACE_METHOD_PYRAMID, 1, &s->model, &seconds, error);
+        status = fit_story(s->data, EFFACE_METHOD_PYRAMID, 1, &s->model, &seconds, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_loss(s->model, s->data, &loss, error);
     if (status != EFFACE_OK)
@@ -181,13 +181,13 @@ static efface_status tell_proof(story *s, const char *before, efface_error *erro
     claim(s, "after them", s->model, before, false);
     efface_status status = make_set_without(s->ids, &without, error);
     if (status == EFFACE_OK)
-        status = fit(without, EFFACE_METHOD_PYRAMID, 1, &fresh, &seconds, error);
+        status = fit_story(without, EFFACE_METHOD_PYRAMID, 1, &fresh, &seconds, error);
     if (status != EFFACE_OK)
         goto out;
     claim(s, "a fit that never saw them, rows in another order", fresh, after, true);
     efface_model_free(fresh);
     fresh = NULL;
-    status = fit(without, EFFACE_METHOD_PYRAMID, 3, &fresh, &seconds, error);
+    status = fit_story(without, EFFACE_METHOD_PYRAMID, 3, &fresh, &seconds, error);
     if (status != EFFACE_OK)
         goto out;
     claim(s, "the same with three threads", fresh, after, true);
@@ -213,7 +213,7 @@ int bench_demo(int n_arguments, char **arguments) {
         code = bench_fail(&error);
         goto out;
     }
-    draw(&s);
+    draw_rows(&s);
     if (tell_requests(&s, &error) != EFFACE_OK || tell_proof(&s, before, &error) != EFFACE_OK) {
         code = bench_fail(&error);
         goto out;

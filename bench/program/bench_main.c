@@ -18,7 +18,7 @@ static const struct {
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
-static void usage(FILE *out) {
+static void print_usage(FILE *out) {
     fputs("usage: efface-bench COMMAND [OPTIONS]\n\n", out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
@@ -55,17 +55,17 @@ static void usage(FILE *out) {
 
 int main(int n_arguments, char **arguments) {
     if (n_arguments < 2) {
-        usage(stderr);
+        print_usage(stderr);
         return BENCH_USAGE;
     }
     if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0) {
-        usage(stdout);
+        print_usage(stdout);
         return BENCH_DONE;
     }
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(arguments[1], commands[i].name) == 0)
             return commands[i].run(n_arguments - 2, arguments + 2);
     fprintf(stderr, "efface-bench: there is no command '%s'\n\n", arguments[1]);
-    usage(stderr);
+    print_usage(stderr);
     return BENCH_USAGE;
 }

@@ -31,8 +31,8 @@ static bool is_tree(const efface_kmeans_params *params) {
 
 /* ---------------------------------------------------------------- training */
 
-static efface_status timed_fit(const efface_data *data, const void *params, efface_model **model,
-                               double *seconds, efface_error *error) {
+static efface_status fit_kmeans(const efface_data *data, const void *params, efface_model **model,
+                                double *seconds, efface_error *error) {
     return bench_timed_fit(data, params, model, seconds, error);
 }
 
@@ -42,10 +42,10 @@ static efface_status measure_baseline(replicate *r, efface_error *error) {
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = BASELINE_ITERATIONS;
     params.redraw = EFFACE_REDRAW_SAME;
-    return online_measure_baseline(&r->run, timed_fit, &params, error);
+    return online_measure_baseline(&r->run, fit_kmeans, &params, error);
 }
 
-static efface_status train(replicate *r, efface_error *error) {
+static efface_status train_model(replicate *r, efface_error *error) {
     online_result *const result = r->run.result;
     const efface_status status =
         bench_timed_fit(r->run.data, &r->params, &r->run.model, &result->train_seconds, error);
@@ -61,7 +61,7 @@ static efface_status train(replicate *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- quality */
 
-static efface_status mark(replicate *r, efface_error *error) {
+static efface_status mark_quality(replicate *r, efface_error *error) {
     return online_mark_quality(r->options, &r->run, error);
 }
 
@@ -116,7 +116,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
     efface_status status = online_requests_init(&requests, r->options->order, r->params.common.seed,
                                                 run->result->replicate, run->data, error);
     if (status == EFFACE_OK && milestones)
-        status = mark(r, error);
+        status = mark_quality(r, error);
     while (status == EFFACE_OK && run->n_forgotten < run->options->deletions) {
         size_t n_ids = max_rows(r, milestones);
         status = online_requests_next(&requests, run->model, run->data, last, n_ids, run->ids,
@@ -125,7 +125,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
             status = online_forget(run, n_ids, height, &report, error);
         last = &report;
         if (status == EFFACE_OK && milestones && online_is_milestone(run->n_forgotten))
-            status = mark(r, error);
+            status = mark_quality(r, error);
         if (watched)
             show_progress(r, &shown);
     }
@@ -135,7 +135,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
     const size_t n_marks = run->result->n_marks;
     if (status == EFFACE_OK &&
         (n_marks == 0 || run->result->marks[n_marks - 1].after != run->n_forgotten))
-        status = mark(r, error);
+        status = mark_quality(r, error);
     return status;
 }
 
@@ -148,7 +148,7 @@ static int run_replicate(const online_options *options, uint32_t number, online_
     int code = BENCH_FAILED;
     if (online_run_begin(&r.run, &options->common, number, result)) {
         code = BENCH_DONE;
-        if (train(&r, &error) != EFFACE_OK || forget_rows(&r, &error) != EFFACE_OK ||
+        if (train_model(&r, &error) != EFFACE_OK || forget_rows(&r, &error) != EFFACE_OK ||
             measure_baseline(&r, &error) != EFFACE_OK ||
             measure_converged(&r, &error) != EFFACE_OK ||
             online_finish(&r.run, &error) != EFFACE_OK)
@@ -192,7 +192,7 @@ static int run_all(const online_options *options) {
 }
 
 /* Runs a tree of each height and width. */
-static int sweep(online_options *options) {
+static int sweep_trees(online_options *options) {
     int code = BENCH_DONE;
     for (uint32_t h = 0; h < options->heights.n && code == BENCH_DONE; h++)
         for (uint32_t w = 0; w < options->widths.n && code == BENCH_DONE; w++) {
@@ -254,5 +254,5 @@ int bench_online(int n_arguments, char **arguments) {
     }
     if (o.params.method != EFFACE_METHOD_TREE)
         return run_all(&o);
-    return sweep(&o);
+    return sweep_trees(&o);
 }

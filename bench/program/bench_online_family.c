@@ -79,8 +79,8 @@ typedef struct replicate {
 /* ---------------------------------------------------------------- training */
 
 /* `params` is the replicate. */
-static efface_status timed_fit(const efface_data *data, const void *params, efface_model **model,
-                               double *seconds, efface_error *error) {
+static efface_status fit_family(const efface_data *data, const void *params, efface_model **model,
+                                double *seconds, efface_error *error) {
     const replicate *const r = params;
     const family *const chosen = r->options->chosen;
     const double begin = bench_now();
@@ -164,7 +164,7 @@ static efface_status measure_copy(replicate *r, efface_error *error) {
 /* ---------------------------------------------------------------- a replicate */
 
 /* Sets what depends on the data. */
-static bool prepare(replicate *r) {
+static bool set_replicate(replicate *r) {
     const family_options *const o = r->options;
     const uint32_t d = efface_data_n_columns(r->run.data);
     r->params = o->sums;
@@ -201,12 +201,12 @@ static int run_replicate(const family_options *options, uint32_t number, family_
     efface_error error;
     int code = BENCH_FAILED;
     *result = (family_result){.n_bytes = 0};
-    if (online_run_begin(&r.run, &options->common, number, &result->online) && prepare(&r)) {
+    if (online_run_begin(&r.run, &options->common, number, &result->online) && set_replicate(&r)) {
         code = BENCH_DONE;
         double *const seconds = &result->online.train_seconds;
-        if (timed_fit(r.run.data, &r, &r.run.model, seconds, &error) != EFFACE_OK ||
+        if (fit_family(r.run.data, &r, &r.run.model, seconds, &error) != EFFACE_OK ||
             forget_rows(&r, &error) != EFFACE_OK ||
-            online_measure_baseline(&r.run, timed_fit, &r, &error) != EFFACE_OK ||
+            online_measure_baseline(&r.run, fit_family, &r, &error) != EFFACE_OK ||
             measure_copy(&r, &error) != EFFACE_OK || online_finish(&r.run, &error) != EFFACE_OK)
             code = bench_fail(&error);
     }
@@ -216,7 +216,7 @@ static int run_replicate(const family_options *options, uint32_t number, family_
 
 /* ---------------------------------------------------------------- what is shown */
 
-static void print_head(const family_result *first, const family_options *o) {
+static void print_family_head(const family_result *first, const family_options *o) {
     const uint32_t threads = o->sums.common.n_threads;
     printf("%s, %" PRIu64 " x %" PRIu32 ", %" PRIu32 " thread%s, %s kernels\n", o->chosen->name,
            first->online.n_rows, first->online.n_columns, threads, threads == 1 ? "" : "s",
@@ -229,7 +229,7 @@ static void print_head(const family_result *first, const family_options *o) {
            "  speed-up       us        us\n");
 }
 
-static void print_line(const family_result *result) {
+static void print_family_line(const family_result *result) {
     const online_result *const r = &result->online;
     printf("%2" PRIu32 " %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64,
            r->replicate, 1e3 * r->train_seconds, 1e3 * r->baseline_seconds, r->us_mean,
@@ -239,7 +239,7 @@ static void print_line(const family_result *result) {
            r->difference.identical ? "" : "  NOT VERIFIED");
 }
 
-static void print_json(const family_result *result, const family_options *o) {
+static void print_family_json(const family_result *result, const family_options *o) {
     const online_result *const r = &result->online;
     printf("{\"bench\":\"online\",\"family\":\"%s\",\"n\":%" PRIu64 ",\"d\":%" PRIu32
            ",\"threads\":%" PRIu32 ",\"kernels\":\"%s\",\"compiler\":\"%s\",\"deletions\":%" PRIu32
@@ -292,8 +292,9 @@ static int run_all(const family_options *options) {
         code = run_replicate(options, i + 1, &result);
         if (code == BENCH_DONE) {
             if (!options->common.json && i == 0)
-                print_head(&result, options);
-            (options->common.json ? (void)print_json(&result, options) : print_line(&result));
+                print_family_head(&result, options);
+            (options->common.json ? (void)print_family_json(&result, options)
+                                  : print_family_line(&result));
             fflush(stdout);
             verified = online_is_verified(&result.online) && verified;
         }

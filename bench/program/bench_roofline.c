@@ -84,8 +84,8 @@ static bool machine_init(machine *m, bool quick) {
     return true;
 }
 
-static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t passes,
-                               double *seconds, efface_kmeans_info *info, efface_error *error) {
+static efface_status fit_passes(const efface_data *data, uint32_t k, uint32_t passes,
+                                double *seconds, efface_kmeans_info *info, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = EFFACE_METHOD_PYRAMID;
@@ -116,8 +116,8 @@ static int measure_passes(const efface_data *data, const roofline_options *optio
         double few, many;
         efface_kmeans_info after_few, after_many;
         efface_error error;
-        if (timed_fit(data, k, SHORT_PASSES, &few, &after_few, &error) != EFFACE_OK ||
-            timed_fit(data, k, LONG_PASSES, &many, &after_many, &error) != EFFACE_OK)
+        if (fit_passes(data, k, SHORT_PASSES, &few, &after_few, &error) != EFFACE_OK ||
+            fit_passes(data, k, LONG_PASSES, &many, &after_many, &error) != EFFACE_OK)
             return bench_fail(&error);
         if (after_many.iterations != LONG_PASSES) {
             fprintf(stderr,
@@ -136,7 +136,7 @@ static int measure_passes(const efface_data *data, const roofline_options *optio
     return BENCH_DONE;
 }
 
-static int measure(const machine *m, const roofline_options *options, measurement *out) {
+static int measure_shape(const machine *m, const roofline_options *options, measurement *out) {
     const shape *const s = &out->shape;
     const size_t n_values = s->n * s->d;
     out->read = m->read; /* at least, however small the array */
@@ -171,7 +171,7 @@ static bool is_bound_by_memory(const machine *m, const measurement *r) {
     return bytes_of(&r->shape) / r->read > flops_of(&r->shape) / m->flops;
 }
 
-static void print_head(const machine *m) {
+static void print_machine_head(const machine *m) {
     printf("one thread, %s kernels\n", m->loops->kernels);
     printf("multiply-adds in registers  %8.1f GFLOP/s\n", 1e-9 * m->flops);
     printf("reading %.0f MB             %8.1f GB/s\n", 4e-6 * (double)m->n_values, 1e-9 * m->read);
@@ -180,7 +180,7 @@ static void print_head(const machine *m) {
            "GB/s", "limit", "limit, ms", "reached");
 }
 
-static void print_line(const machine *m, const measurement *r) {
+static void print_pass_line(const machine *m, const measurement *r) {
     const shape *const s = &r->shape;
     const double least = limit_seconds(m, s, r->read);
     printf("%-9s %9zu %5" PRIu32 " %4" PRIu32 " %11.4f %9.1f %7.1f %8s %11.4f %7.0f%%\n",
@@ -200,7 +200,7 @@ static void print_machine_json(const machine *m) {
     puts("}");
 }
 
-static void print_json(const machine *m, const measurement *r) {
+static void print_pass_json(const machine *m, const measurement *r) {
     const shape *const s = &r->shape;
     printf("{\"bench\":\"roofline\",\"what\":\"pass\",\"name\":\"%s\",\"n\":%zu,\"d\":%" PRIu32
            ",\"k\":%" PRIu32 ",\"repeats\":%" PRIu32 ",\"passes\":%d,\"bound\":\"%s\"",
@@ -291,13 +291,13 @@ int bench_roofline(int n_arguments, char **arguments) {
     machine m = {.values = NULL};
     if (!machine_init(&m, o.quick))
         return BENCH_FAILED;
-    (o.json ? print_machine_json : print_head)(&m);
+    (o.json ? print_machine_json : print_machine_head)(&m);
     int code = BENCH_DONE;
     for (size_t i = 0; i < n_shapes && code == BENCH_DONE; i++) {
         measurement r = {.shape = shapes[i]};
-        code = measure(&m, &o, &r);
+        code = measure_shape(&m, &o, &r);
         if (code == BENCH_DONE)
-            (o.json ? print_json : print_line)(&m, &r);
+            (o.json ? print_pass_json : print_pass_line)(&m, &r);
         fflush(stdout);
     }
     free(m.values);

@@ -32,7 +32,7 @@ static void measure_quality(const efface_model *model, const efface_data *data, 
 }
 
 /* Fits `repeats` times; the last model is measured. */
-static int measure(const efface_data *data, const train_options *options, result *out) {
+static int measure_fits(const efface_data *data, const train_options *options, result *out) {
     const uint32_t repeats = options->repeats;
     *out = (result){.silhouette = NAN, .nmi = NAN};
     efface_error error;
@@ -69,7 +69,7 @@ out:
     return code;
 }
 
-static void print_json(const result *r, const efface_kmeans_params *params) {
+static void print_fit_json(const result *r, const efface_kmeans_params *params) {
     printf("{\"bench\":\"train\",\"method\":\"%s\",\"n\":%" PRIu64 ",\"d\":%" PRIu32
            ",\"k\":%" PRIu32 ",\"threads\":%" PRIu32 ",\"kernels\":\"%s\",\"iters\":%" PRIu32
            ",\"seconds\":%.9g,\"loss\":%.17g,\"digest\":\"%s\",\"peak_rss_bytes\":%" PRIu64
@@ -84,7 +84,7 @@ static void print_json(const result *r, const efface_kmeans_params *params) {
     puts("}");
 }
 
-static void print_table(const result *r, const efface_kmeans_params *params) {
+static void print_fit_table(const result *r, const efface_kmeans_params *params) {
     const double data_bytes = 4.0 * (double)r->info.n_rows * (double)r->info.n_columns;
     printf("method      %s%s\n", bench_method_name(params->method),
            r->info.stable ? ", stable" : "");
@@ -138,9 +138,9 @@ int bench_train(int n_arguments, char **arguments) {
     if (data == NULL)
         return BENCH_FAILED;
     result r;
-    const int code = measure(data, &o, &r);
+    const int code = measure_fits(data, &o, &r);
     efface_data_free(data);
     if (code == BENCH_DONE)
-        (o.json ? print_json : print_table)(&r, &o.params);
+        (o.json ? print_fit_json : print_fit_table)(&r, &o.params);
     return code;
 }

@@ -56,7 +56,7 @@ static void end_client(run *r, client *c) {
 }
 
 /* The request is on its way, or a part of it, and there will be no answer. */
-static void lose(run *r, client *c) {
+static void lose_client(run *r, client *c) {
     load_requests_lost(r->requests, &c->work);
     r->result->n_lost++;
     end_client(r, c);
@@ -86,7 +86,7 @@ static void send_more(run *r, client *c) {
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n < 0) {
-            lose(r, c);
+            lose_client(r, c);
             return;
         }
         c->n_sent += (size_t)n;
@@ -134,7 +134,7 @@ static void begin_request(run *r, client *c, uint64_t now) {
 }
 
 /* The value of a header of the answer, or NULL. The head ends at `end`. */
-static const char *header(const client *c, const char *end, const char *name) {
+static const char *find_header(const client *c, const char *end, const char *name) {
     const size_t n_name = strlen(name);
     for (const char *line = c->answer; line < end;) {
         if (strncasecmp(line, name, n_name) == 0 && line[n_name] == ':')
@@ -155,7 +155,7 @@ static bool take_answer(run *r, client *c) {
     if (strncmp(c->answer, "HTTP/1.1 ", 9) != 0)
         return false;
     const long status = strtol(c->answer + 9, NULL, 10);
-    const char *length = header(c, end, "Content-Length");
+    const char *length = find_header(c, end, "Content-Length");
     if (length == NULL || status < 200 || status > 599)
         return false;
     const size_t n_head = (size_t)(end - c->answer) + 4, n_body = strtoul(length, NULL, 10);
@@ -163,7 +163,7 @@ static bool take_answer(run *r, client *c) {
         return true;
     if (c->n_answer > n_head + n_body)
         return false;
-    const char *connection = header(c, end, "Connection");
+    const char *connection = find_header(c, end, "Connection");
     const uint64_t now = load_now();
     load_times_add(&r->result->times[c->work.kind], now - c->sent);
     r->result->statuses[status]++;
@@ -183,7 +183,7 @@ static void read_more(run *r, client *c) {
         if (c->answer_size - c->n_answer < 2048) {
             char *grown = realloc(c->answer, 2 * c->answer_size + 8192);
             if (grown == NULL) {
-                lose(r, c);
+                lose_client(r, c);
                 return;
             }
             c->answer = grown;
@@ -194,20 +194,20 @@ static void read_more(run *r, client *c) {
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n <= 0) {
-            lose(r, c);
+            lose_client(r, c);
             return;
         }
         c->n_answer += (size_t)n;
         c->answer[c->n_answer] = 0;
         if (!take_answer(r, c)) {
             r->result->n_garbled++;
-            lose(r, c);
+            lose_client(r, c);
             return;
         }
     }
 }
 
-static bool watch(run *r) {
+static bool watch_clients(run *r) {
     struct epoll_event events[256];
     while (r->n_alive > 0) {
         uint64_t now = load_now();
@@ -257,7 +257,7 @@ bool load_run(const load_options *options, load_result *result, char *message, s
     r.end = options->seconds > 0 ? r.begin + (uint64_t)(options->seconds * 1e9) : 0;
     for (unsigned i = 0; i < options->n_clients; i++)
         r.clients[i].due = r.begin + (options->rate > 0 ? (uint64_t)(1e9 * i / options->rate) : 0);
-    ok = watch(&r);
+    ok = watch_clients(&r);
     if (!ok)
         (void)snprintf(message, n_message, "epoll: %s", strerror(errno));
     result->seconds = (double)(r.last_answer - r.begin) / 1e9;

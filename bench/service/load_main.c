@@ -29,7 +29,7 @@ static const char usage[] =
     "  --seed N            for the order of kinds (1)\n"
     "The token is in the environment: EFFACE_TOKEN; or in a file: --token-file FILE.\n";
 
-static int fail(const char *what, const char *name) {
+static int fail_usage(const char *what, const char *name) {
     fprintf(stderr, "efface-load: %s%s\n", what, name);
     return 2;
 }
@@ -204,19 +204,19 @@ static bool print_result(const load_options *options, const load_result *result,
     return bad == 0 && putchar('\n') != EOF && fflush(stdout) == 0;
 }
 
-static int measure(load_options *options, const load_files *files) {
+static int measure_load(load_options *options, const load_files *files) {
     static load_result result;
     char message[200];
     double syncs = -1;
     if (files->sync != NULL && (syncs = load_sync_rate(files->sync, 2)) < 0)
-        return fail("cannot write in ", files->sync);
+        return fail_usage("cannot write in ", files->sync);
     if (files->ledger != NULL && (options->ledger = fopen(files->ledger, "w")) == NULL)
-        return fail("cannot write ", files->ledger);
+        return fail_usage("cannot write ", files->ledger);
     bool ok = load_run(options, &result, message, sizeof message);
     if (options->ledger != NULL && fclose(options->ledger) != 0)
-        return fail("cannot write ", files->ledger);
+        return fail_usage("cannot write ", files->ledger);
     if (!ok)
-        return fail(message, "");
+        return fail_usage(message, "");
     return print_result(options, &result, syncs) ? 0 : 1;
 }
 
@@ -234,24 +234,25 @@ int main(int n_arguments, char **arguments) {
         return n_arguments < 2 ? 2 : 0;
     }
     if (!read_number(arguments[1], 65535, &port))
-        return fail("not a port: ", arguments[1]);
+        return fail_usage("not a port: ", arguments[1]);
     options.port = (uint16_t)port;
     for (int i = 2; i < n_arguments; i += 2)
         if (i + 1 == n_arguments || !read_option(arguments[i], arguments[i + 1], &options, &files))
-            return fail("wrong option, or its value: ", arguments[i]);
+            return fail_usage("wrong option, or its value: ", arguments[i]);
     if (files.token != NULL) {
         if (!read_lines(files.token, &files.token_lines))
-            return fail("cannot read ", files.token);
+            return fail_usage("cannot read ", files.token);
         options.token = files.token_lines.lines[0];
     }
     if (options.store == NULL || (options.parts[LOAD_PREDICT] > 0 && options.points.n_lines == 0) ||
         ((options.parts[LOAD_LEARN] > 0 || options.parts[LOAD_UPDATE] > 0) &&
          options.rows.n_lines == 0))
-        return fail("--store, --mix, and --points or --rows for what is mixed, are needed", "");
+        return fail_usage("--store, --mix, and --points or --rows for what is mixed, are needed",
+                          "");
     unsigned parts = 0;
     for (int kind = 0; kind < LOAD_KINDS; kind++)
         parts += options.parts[kind];
-    const int code = parts > 0 ? measure(&options, &files) : fail("--mix is needed", "");
+    const int code = parts > 0 ? measure_load(&options, &files) : fail_usage("--mix is needed", "");
     free_lines(&options.points);
     free_lines(&options.rows);
     free_lines(&options.ids);

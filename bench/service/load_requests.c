@@ -34,7 +34,7 @@ struct load_requests {
 };
 
 /* SplitMix64. */
-static uint64_t draw(load_requests *requests) {
+static uint64_t draw_number(load_requests *requests) {
     uint64_t x = requests->random += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -89,9 +89,9 @@ void load_requests_free(load_requests *requests) {
 }
 
 /* Writes to the end of a text, which grows as it must. */
-static bool add(char **text, size_t *n_text, size_t *size, const char *format, ...)
+static bool add_text(char **text, size_t *n_text, size_t *size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static bool add(char **text, size_t *n_text, size_t *size, const char *format, ...) {
+static bool add_text(char **text, size_t *n_text, size_t *size, const char *format, ...) {
     for (;;) {
         va_list arguments;
         const size_t room = *size - *n_text;
@@ -112,11 +112,12 @@ static bool add(char **text, size_t *n_text, size_t *size, const char *format, .
     }
 }
 
-#define ADD_BODY(...) add(&requests->body, &requests->n_body, &requests->body_size, __VA_ARGS__)
+#define ADD_BODY(...)                                                                              \
+    add_text(&requests->body, &requests->n_body, &requests->body_size, __VA_ARGS__)
 
 /* A kind that is possible now. Without ids, rows are learned instead, if that is wanted at all. */
-static bool choose(load_requests *requests, load_kind *out) {
-    unsigned number = (unsigned)(draw(requests) % requests->sum);
+static bool choose_kind(load_requests *requests, load_kind *out) {
+    unsigned number = (unsigned)(draw_number(requests) % requests->sum);
     load_kind kind = LOAD_PREDICT;
     while (number >= requests->options->parts[kind])
         number -= requests->options->parts[kind++];
@@ -174,25 +175,26 @@ bool load_requests_next(load_requests *requests, load_work *work, char **text, s
     const load_options *options = requests->options;
     *work = (load_work){.number = ++requests->n_requests};
     *n_text = 0;
-    if (!choose(requests, &work->kind) || !write_body(requests, work))
+    if (!choose_kind(requests, &work->kind) || !write_body(requests, work))
         return false;
     const char *name = load_kind_names[work->kind];
     bool ok;
     if (work->kind == LOAD_READ)
-        ok = add(text, n_text, size, "GET /v1/stores/%s", options->store);
+        ok = add_text(text, n_text, size, "GET /v1/stores/%s", options->store);
     else if (work->kind == LOAD_PREDICT)
-        ok = add(text, n_text, size, "POST /v1/stores/%s/models/%s/predict", options->store,
-                 options->model);
+        ok = add_text(text, n_text, size, "POST /v1/stores/%s/models/%s/predict", options->store,
+                      options->model);
     else
-        ok = add(text, n_text, size, "POST /v1/stores/%s/%s", options->store, name);
-    ok = ok &&
-         add(text, n_text, size, " HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n", (unsigned)options->port);
+        ok = add_text(text, n_text, size, "POST /v1/stores/%s/%s", options->store, name);
+    ok = ok && add_text(text, n_text, size, " HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n",
+                        (unsigned)options->port);
     if (ok && options->token != NULL)
-        ok = add(text, n_text, size, "Authorization: Bearer %s\r\n", options->token);
+        ok = add_text(text, n_text, size, "Authorization: Bearer %s\r\n", options->token);
     if (ok && work->kind != LOAD_READ)
-        ok = add(text, n_text, size, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-                 requests->n_body);
-    return ok && add(text, n_text, size, "\r\n%s", requests->body);
+        ok =
+            add_text(text, n_text, size,
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n", requests->n_body);
+    return ok && add_text(text, n_text, size, "\r\n%s", requests->body);
 }
 
 static void write_ledger(const load_requests *requests, const load_work *work, const char *result,
