@@ -134,7 +134,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         fputs("\r\033[K", stderr);
     const size_t n_marks = run->result->n_marks;
     if (status == EFFACE_OK &&
-        (n_marks == 0 || run->result->marks[n_marks - 1].after != run->n_forgotten))
+        (n_marks == 0 || (uint64_t)run->result->marks[n_marks - 1].after != run->n_forgotten))
         status = mark_quality(r, error);
     return status;
 }

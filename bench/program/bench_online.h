@@ -67,10 +67,7 @@ efface_status online_requests_next(online_requests *requests, const efface_model
 
 /* The quality of the model after so many rows; NAN where it has none, or was not asked for. */
 typedef struct online_mark {
-    uint64_t after;
-    double loss;
-    double silhouette;
-    double nmi;
+    double after, loss, silhouette, nmi;
 } online_mark;
 
 typedef struct online_result {

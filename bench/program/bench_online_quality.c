@@ -95,7 +95,7 @@ efface_status online_mark_quality(const online_options *options, const online_ru
     online_result *const result = run->result;
     const uint64_t after = run->n_forgotten;
     online_mark *const m = &result->marks[result->n_marks++];
-    *m = (online_mark){.after = after, .loss = NAN, .silhouette = NAN, .nmi = NAN};
+    *m = (online_mark){.after = (double)after, .loss = NAN, .silhouette = NAN, .nmi = NAN};
     if (efface_data_n_rows(data) == 0)
         return EFFACE_OK;
     efface_status status = efface_kmeans_loss(model, data, &m->loss, error);

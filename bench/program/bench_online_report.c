@@ -105,29 +105,20 @@ static double amortized_seconds(const online_result *r) {
 
 /* ---------------------------------------------------------------- JSON */
 
-static double mark_after(const online_mark *mark) {
-    return (double)mark->after;
+/* Each measure of a mark by its place in it. */
+typedef size_t mark_field;
+
+static double mark_value(const online_mark *mark, mark_field field) {
+    double value;
+    memcpy(&value, (const char *)mark + field, sizeof value);
+    return value;
 }
 
-static double mark_loss(const online_mark *mark) {
-    return mark->loss;
-}
-
-static double mark_silhouette(const online_mark *mark) {
-    return mark->silhouette;
-}
-
-static double mark_nmi(const online_mark *mark) {
-    return mark->nmi;
-}
-
-static void put_marks(const char *name, const online_result *r,
-                      double (*value)(const online_mark *)) {
+static void put_marks(const char *name, const online_result *r, mark_field field) {
     printf(",\"%s\":[", name);
     for (size_t i = 0; i < r->n_marks; i++) {
-        if (i != 0)
-            putchar(',');
-        bench_put_real(value(&r->marks[i]));
+        fputs(i != 0 ? "," : "", stdout);
+        bench_put_real(mark_value(&r->marks[i], field));
     }
     putchar(']');
 }
@@ -195,10 +186,10 @@ void online_print_json(const online_result *r, const online_options *options) {
     bench_put_field("loss_ratio", loss_ratio(r));
     bench_put_field("silhouette", last_mark(r)->silhouette);
     bench_put_field("nmi", last_mark(r)->nmi);
-    put_marks("metrics_after", r, mark_after);
-    put_marks("losses", r, mark_loss);
-    put_marks("silhouettes", r, mark_silhouette);
-    put_marks("nmis", r, mark_nmi);
+    put_marks("metrics_after", r, offsetof(online_mark, after));
+    put_marks("losses", r, offsetof(online_mark, loss));
+    put_marks("silhouettes", r, offsetof(online_mark, silhouette));
+    put_marks("nmis", r, offsetof(online_mark, nmi));
     if (options->trace)
         put_trace(r);
     printf(",\"verified\":%s}\n", r->difference.identical ? "true" : "false");
@@ -284,8 +275,8 @@ static bool is_common_mark(const online_result *results, uint32_t n, size_t i) {
 
 /* A measure at each mark, averaged over the replicates. */
 static void print_marks(const char *name, const online_result *results, uint32_t n,
-                        double (*value)(const online_mark *)) {
-    if (!isfinite(value(&results[0].marks[0])))
+                        mark_field field) {
+    if (!isfinite(mark_value(&results[0].marks[0], field)))
         return;
     const char *separator = " after";
     fputs(name, stdout);
@@ -294,8 +285,8 @@ static void print_marks(const char *name, const online_result *results, uint32_t
             continue;
         double mean = 0.0;
         for (uint32_t j = 0; j < n; j++)
-            mean += value(&results[j].marks[i]) / n;
-        printf("%s %" PRIu64 ":", separator, results[0].marks[i].after);
+            mean += mark_value(&results[j].marks[i], field) / n;
+        printf("%s %.0f:", separator, results[0].marks[i].after);
         put_column(0, 4, mean);
         separator = ",";
     }
@@ -354,8 +345,8 @@ void online_print_summary(const online_result *results, const online_options *op
     printf("other rows visited by a request: %.1f; state beyond the data:", visited);
     put_column(0, 1, bytes);
     puts(" bytes a row");
-    print_marks("silhouette", results, n, mark_silhouette);
-    print_marks("NMI", results, n, mark_nmi);
+    print_marks("silhouette", results, n, offsetof(online_mark, silhouette));
+    print_marks("NMI", results, n, offsetof(online_mark, nmi));
     puts(verified ? "verified: every last state is, byte for byte, that of a fresh fit"
                   : "NOT VERIFIED");
     printf("mean (sd): median request %.1f us (%.1f)", median.mean, median.deviation);
