@@ -32,6 +32,8 @@ def cell(value):
 class Printed:
     """What the runs printed, and the commands, by group, set, method and value."""
 
+    timed = ("main", "epsilon_time", "width_time")
+
     def __init__(self, runner):
         self.lines = {}
         self.commands = {}
@@ -41,6 +43,16 @@ class Printed:
 
     def get(self, group, name, method, value=None):
         return self.lines.get((group, name, method, value), [])
+
+    def retraining(self, name):
+        """Seconds by seed: the median of what the runs of a set found, in the groups whose times
+        are used."""
+        found = {}
+        for (group, of_set, _, _), lines in self.lines.items():
+            if of_set == name and group in self.timed:
+                for line in lines:
+                    found.setdefault(line["seed"], []).append(line["baseline_seconds"])
+        return {seed: statistics.median(values) for seed, values in found.items()}
 
 
 class Results(Printed):
@@ -53,15 +65,6 @@ class Results(Printed):
 
     def values(self, group, name, method):
         return sorted(key[3] for key in self.lines if key[:3] == (group, name, method))
-
-    def retraining(self, name):
-        """Seconds by seed."""
-        found = {}
-        for (group, of_set, _, _), lines in self.lines.items():
-            if of_set == name and group in ("main", "epsilon_time", "width_time"):
-                for line in lines:
-                    found.setdefault(line["seed"], []).append(line["baseline_seconds"])
-        return {seed: statistics.median(values) for seed, values in found.items()}
 
     def base_losses(self, name):
         """The mean loss of k-means, run to convergence, at each milestone; its key is how many rows

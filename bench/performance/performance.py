@@ -31,7 +31,6 @@ loss, over the replicates, of k-means run to convergence on the rows that are le
 """
 
 import dataclasses
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -196,6 +195,8 @@ def all_runs(chosen, size, peers=True):
 class Found(Printed):
     """What the runs of this program printed, several takes being one."""
 
+    timed = ("forget", "batch")
+
     def __init__(self, runner):
         super().__init__(runner)
         taken = {}
@@ -205,15 +206,6 @@ class Found(Printed):
             self.lines[*key, None] = takes.merge(printed, ", ".join(key))
         self.commands = {group: list(dict.fromkeys(commands))
                          for group, commands in self.commands.items()}
-
-    def retraining(self, name):
-        """Seconds by seed: the median of what the runs of a set found."""
-        found = {}
-        for (group, of_set, _, _), lines in self.lines.items():
-            if of_set == name and group in ("forget", "batch"):
-                for line in lines:
-                    found.setdefault(line["seed"], []).append(line["baseline_seconds"])
-        return {seed: statistics.median(values) for seed, values in found.items()}
 
     def converged(self, name):
         """The mean loss of k-means run to convergence."""
@@ -369,16 +361,19 @@ def batches(found, names):
                "retrain_ms": line["retrain_ms"]}
 
 
+GROWTH = """n d k replicates requests retrain_ms us_median us_mean us_p99 us_first
+    state_bytes_per_row"""
+
+
 def growth(found, size):
     for n in size.growth:
         lines = found.get("growth", "gaussian", "pyramid", n)
-        yield {"n": lines[0]["n"], "d": lines[0]["d"], "k": lines[0]["k"],
-               "replicates": len(lines), "requests": lines[0]["requests"],
-               "retrain_ms": 1e3 * mean([line["baseline_seconds"] for line in lines]),
-               **{f"us_{what}": mean([line[f"delete_us_{what}"] for line in lines])
-                  for what in ("median", "mean", "p99")},
-               "us_first": mean([line["request_us"][0] for line in lines]),
-               "state_bytes_per_row": mean([line["state_bytes_per_row"] for line in lines])}
+        told = {**means_of(lines),
+                "retrain_ms": 1e3 * mean([line["baseline_seconds"] for line in lines]),
+                "us_p99": mean([line["delete_us_p99"] for line in lines]),
+                "us_first": mean([line["request_us"][0] for line in lines]),
+                "state_bytes_per_row": mean([line["state_bytes_per_row"] for line in lines])}
+        yield {field: told[field] for field in GROWTH.split()}
 
 
 def save_all(found, names, size, out):
@@ -401,8 +396,7 @@ def save_all(found, names, size, out):
     put("worst", WORST, worst(found, names), "worst")
     put("batches", "set method rows batch_ms singles_ms part retrain_ms", batches(found, names),
         "batch")
-    put("growth", "n d k replicates requests retrain_ms us_median us_mean us_p99 "
-        "us_first state_bytes_per_row", growth(found, size), "growth")
+    put("growth", GROWTH, growth(found, size), "growth")
 
 
 # ---------------------------------------------------------------- the program
