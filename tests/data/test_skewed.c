@@ -1,8 +1,8 @@
 /*
- * The generated sets that are skewed (bench/bench_skewed.c): shares, scales, tails, copies and
- * zeros as the definition has them, a few values computed from it again, and frozen bits.
+ * The generated sets that are skewed (bench/program/bench_skewed.c): shares, scales, tails, copies
+ * and zeros as the definition has them, a few values computed from it again, and frozen bits.
  */
-#include "../bench/bench_skewed.h"
+#include "../bench/program/bench_skewed.h"
 #include "base/random/tape.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../bench/bench_skewed.h"
+#include "../bench/program/bench_skewed.h"
 #include "forest/forest_scene.h"
 
 #define N_TREES 20

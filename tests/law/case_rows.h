@@ -6,7 +6,7 @@
 #ifndef EF_TESTS_CASE_ROWS_H
 #define EF_TESTS_CASE_ROWS_H
 
-#include "../bench/bench_skewed.h"
+#include "../bench/program/bench_skewed.h"
 #include "law/draws.h"
 #include "law/law_families.h"
 
