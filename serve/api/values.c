@@ -114,6 +114,15 @@ bool sv_read_whole(const char *text, uint64_t *out) {
     return true;
 }
 
+bool sv_json_to_whole(const json_t *value, uint64_t *out) {
+    if (json_is_integer(value) && json_integer_value(value) >= 0) {
+        *out = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
+           sv_read_whole(json_string_value(value), out);
+}
+
 bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_t high,
                     uint64_t fallback, uint64_t *out) {
     const char *const text = sv_query(request, name);
@@ -127,5 +136,22 @@ bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_
         return false;
     }
     *out = number;
+    return true;
+}
+
+bool sv_check_members(sv_request *request, const json_t *object, const char *const *names) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], key) != 0)
+            i++;
+        if (names[i] == NULL) {
+            /* The name is not shown: a client may have put a value in its place. */
+            sv_refuse(request, 400, "member",
+                      "an object has a member that it must not have; /v1/openapi.json lists all");
+            return false;
+        }
+    }
     return true;
 }

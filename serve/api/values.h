@@ -1,5 +1,5 @@
 /*
- * Values as JSON, in the forms of openapi.json; and whole numbers out of queries.
+ * Values as JSON, in the forms of openapi.json; and whole numbers out of queries and bodies.
  *
  * Each function hands out a new value, or NULL if memory is short: json_pack's 'o' and
  * json_object_set_new take either, and a reply of NULL says that memory is short.
@@ -41,5 +41,12 @@ bool sv_read_whole(const char *text, uint64_t *out);
  * if it is something else. */
 bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_t high,
                     uint64_t fallback, uint64_t *out);
+
+/* Whether an object has members of these names only, which a NULL ends; if not, there is a reply.
+ */
+bool sv_check_members(sv_request *request, const json_t *object, const char *const *names);
+
+/* A whole number of 64 bits, given as a number or as digits. */
+bool sv_json_to_whole(const json_t *value, uint64_t *out);
 
 #endif

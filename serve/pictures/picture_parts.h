@@ -10,7 +10,7 @@
 #ifndef SV_PICTURE_PARTS_H
 #define SV_PICTURE_PARTS_H
 
-#include "api/model_names.h"
+#include "api/models/model_names.h"
 
 /* A table of a model, read as a whole. */
 typedef struct sv_grid {

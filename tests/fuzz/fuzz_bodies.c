@@ -10,8 +10,8 @@
  *     bits 5 to 7   which columns of the CSV are named; bit 5 also, that values may be missing
  */
 #include "api/api.h"
-#include "api/row_bodies.h"
-#include "api/whom.h"
+#include "api/rows/row_bodies.h"
+#include "api/rows/whom.h"
 #include "fuzz_load.h"
 
 #include <math.h>

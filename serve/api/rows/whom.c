@@ -1,5 +1,5 @@
 /* The rows that a body is about (whom.h). */
-#include "api/whom.h"
+#include "api/rows/whom.h"
 
 #include "api/values.h"
 
@@ -7,32 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool sv_check_members(sv_request *request, const json_t *object, const char *const *names) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-        size_t i = 0;
-        while (names[i] != NULL && strcmp(names[i], key) != 0)
-            i++;
-        if (names[i] == NULL) {
-            /* The name is not shown: a client may have put a value in its place. */
-            sv_refuse(request, 400, "member",
-                      "an object has a member that it must not have; /v1/openapi.json lists all");
-            return false;
-        }
-    }
-    return true;
-}
-
-bool sv_json_to_whole(const json_t *value, uint64_t *out) {
-    if (json_is_integer(value) && json_integer_value(value) >= 0) {
-        *out = (uint64_t)json_integer_value(value);
-        return true;
-    }
-    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
-           sv_read_whole(json_string_value(value), out);
-}
 
 /* Two lists of a body that name the same kind of thing: by numbers and by texts. */
 typedef struct naming {

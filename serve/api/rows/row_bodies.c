@@ -1,7 +1,7 @@
 /* Values and CSV in the bodies of requests (row_bodies.h). CSV goes through a file in memory to the
  * loader of the library: it has no name, and no disk sees it. */
 #define _GNU_SOURCE /* memfd_create */
-#include "api/row_bodies.h"
+#include "api/rows/row_bodies.h"
 
 #include <inttypes.h>
 #include <math.h>

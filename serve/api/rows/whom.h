@@ -15,11 +15,4 @@ typedef struct sv_whom {
 bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts, sv_whom *out);
 void sv_whom_free(sv_whom *whom);
 
-/* Whether an object has members of these names only, which a NULL ends; if not, there is a reply.
- */
-bool sv_check_members(sv_request *request, const json_t *object, const char *const *names);
-
-/* A whole number of 64 bits, given as a number or as digits. */
-bool sv_json_to_whole(const json_t *value, uint64_t *out);
-
 #endif

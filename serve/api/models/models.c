@@ -1,6 +1,6 @@
 /* A model, and the tables that it can be looked at through. */
 #include "api/api.h"
-#include "api/model_names.h"
+#include "api/models/model_names.h"
 #include "api/values.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* POST .../find: what a store has of a person. */
 #include "api/api.h"
+#include "api/rows/whom.h"
 #include "api/values.h"
-#include "api/whom.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Requests that change a store: forget, learn, update; and what forgetting would take (preview).
  * The writer of the room does them; the reply is made when they are on the disk. */
 #include "api/api.h"
-#include "api/row_bodies.h"
+#include "api/rows/row_bodies.h"
+#include "api/rows/whom.h"
 #include "api/values.h"
-#include "api/whom.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* POST .../predict: what a model predicts for rows, as JSON or as CSV. */
 #include "api/api.h"
-#include "api/model_names.h"
-#include "api/row_bodies.h"
+#include "api/models/model_names.h"
+#include "api/rows/row_bodies.h"
 #include "api/values.h"
-#include "api/whom.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* Names of the parts of a model (model_names.h). */
-#include "api/model_names.h"
+#include "api/models/model_names.h"
 
 #include "api/values.h"
 

@@ -1,6 +1,6 @@
 /* Rows to learn or to update (row_bodies.h). */
-#include "api/row_bodies.h"
-#include "api/whom.h"
+#include "api/rows/row_bodies.h"
+#include "api/values.h"
 
 #include <sodium.h>
 #include <stdlib.h>
