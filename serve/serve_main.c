@@ -16,16 +16,17 @@ static const struct {
 } commands[] = {{"serve", sv_serve_help, sv_serve_command},
                 {"token", sv_token_help, sv_token_command}};
 
-static bool has(int n_arguments, char **arguments, const char *word) {
+static bool has_word(int n_arguments, char **arguments, const char *word) {
     for (int i = 1; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
         if (strcmp(arguments[i], word) == 0)
             return true;
     return false;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_command(int n_arguments, char **arguments) {
     const char *const name = n_arguments > 1 ? arguments[1] : "";
-    const bool help = has(n_arguments, arguments, "--help") || has(n_arguments, arguments, "-h");
+    const bool help =
+        has_word(n_arguments, arguments, "--help") || has_word(n_arguments, arguments, "-h");
     if (strcmp(name, "--version") == 0) {
         printf("efface-serve %s\n", efface_version());
         return SV_DONE;
@@ -48,12 +49,12 @@ static int run(int n_arguments, char **arguments) {
 }
 
 int main(int n_arguments, char **arguments) {
-    if (has(n_arguments, arguments, "--json"))
+    if (has_word(n_arguments, arguments, "--json"))
         sv_messages_as_json();
     sv_json_wipes_memory();
     if (sodium_init() < 0)
         return sv_failed("the system has no random numbers");
-    const int code = run(n_arguments, arguments);
+    const int code = run_command(n_arguments, arguments);
     errno = 0;
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return code;

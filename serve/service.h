@@ -23,7 +23,7 @@ typedef struct sv_options {
     char **hosts;            /* further names that the Host header may have */
     size_t n_hosts;
     bool behind_tls;    /* a proxy in front encrypts: other addresses than loopback are allowed */
-    size_t most_body;   /* bytes */
+    size_t max_body;    /* bytes */
     double rate;        /* requests a second for each token; 0: no limit */
     double patience;    /* seconds for the head of a request (http/door.h) */
     uint32_t n_workers; /* threads for what touches disks */

@@ -13,16 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_KEPT (1 << 20) /* bytes that could not be written yet */
-#define MOST_SUMS 256
+#define MAX_KEPT (1 << 20) /* bytes that could not be written yet */
+#define MAX_SUMS 256
 #define SUM_SECONDS 60.0
 
-typedef struct sum {
+typedef struct audit_sum {
     char name[SV_TOKEN_NAME_BYTES];
     const sv_route *route;
     int status;
     uint64_t count;
-} sum;
+} audit_sum;
 
 struct sv_audit {
     pthread_mutex_t lock;
@@ -34,7 +34,7 @@ struct sv_audit {
     uint64_t n_lost; /* lines for which there was no more room */
     double summed;
     size_t n_sums;
-    sum sums[MOST_SUMS];
+    audit_sum sums[MAX_SUMS];
 };
 
 /* ---------------------------------------------------------------- the file */
@@ -49,7 +49,7 @@ static int open_file(const char *path) {
 }
 
 /* Writes bytes; what is left of them is kept. */
-static void put(sv_audit *a, const char *bytes, size_t n) {
+static void put_line(sv_audit *a, const char *bytes, size_t n) {
     while (n != 0 && a->n_kept == 0) {
         const ssize_t done = a->file >= 0 ? write(a->file, bytes, n) : -1;
         if (done < 0 && errno == EINTR)
@@ -63,7 +63,7 @@ static void put(sv_audit *a, const char *bytes, size_t n) {
     }
     if (n == 0)
         return;
-    if (n > MOST_KEPT - a->n_kept) {
+    if (n > MAX_KEPT - a->n_kept) {
         a->n_lost++;
         return;
     }
@@ -78,7 +78,7 @@ static void put_lost(sv_audit *a) {
         snprintf(line, sizeof line, "{\"time\":\"%s\",\"action\":\"audit\",\"lines_lost\":%llu}\n",
                  now, (unsigned long long)a->n_lost);
     a->n_lost = 0;
-    put(a, line, (size_t)n);
+    put_line(a, line, (size_t)n);
 }
 
 /* Tries to write what was kept. The file is opened anew: a disk that failed may have been repaired
@@ -110,7 +110,7 @@ static void put_kept(sv_audit *a) {
 
 bool sv_audit_open(const char *path, sv_audit **out, char *message, size_t n_message) {
     sv_audit *const a = calloc(1, sizeof *a);
-    char *const copy = strdup(path), *const kept = malloc(MOST_KEPT);
+    char *const copy = strdup(path), *const kept = malloc(MAX_KEPT);
     const int file = a != NULL && copy != NULL && kept != NULL ? open_file(path) : -1;
     if (file < 0) {
         (void)snprintf(message, n_message, "cannot write the audit log %s: %s", path,
@@ -187,7 +187,7 @@ static const char *store_of(const sv_request *request) {
     return room != NULL ? sv_room_name(room) : NULL;
 }
 
-static char *line_of(const sv_request *request) {
+static char *audit_line(const sv_request *request) {
     char now[32];
     sv_time_text(now);
     const char *const store = store_of(request);
@@ -208,30 +208,30 @@ static void put_sums(sv_audit *a) {
     char now[32], line[300];
     sv_time_text(now);
     for (size_t i = 0; i < a->n_sums; i++) {
-        const sum *const s = &a->sums[i];
+        const audit_sum *const s = &a->sums[i];
         const int n = snprintf(line, sizeof line,
                                "{\"time\":\"%s\",\"token\":\"%s\",\"action\":\"%s\",\"status\":%d,"
                                "\"count\":%llu}\n",
                                now, s->name, s->route != NULL ? s->route->action : "none",
                                s->status, (unsigned long long)s->count);
-        put(a, line, (size_t)n);
+        put_line(a, line, (size_t)n);
     }
     a->n_sums = 0;
     a->summed = sv_now();
 }
 
-static void add_to_sums(sv_audit *a, const sv_request *request) {
+static void add_to_audit_sums(sv_audit *a, const sv_request *request) {
     size_t i = 0;
     while (i < a->n_sums &&
            (a->sums[i].route != request->route || a->sums[i].status != request->reply.status ||
             strcmp(a->sums[i].name, request->caller.name) != 0))
         i++;
-    if (i == MOST_SUMS) {
+    if (i == MAX_SUMS) {
         put_sums(a);
         i = 0;
     }
     if (i == a->n_sums) {
-        a->sums[i] = (sum){.route = request->route, .status = request->reply.status};
+        a->sums[i] = (audit_sum){.route = request->route, .status = request->reply.status};
         memcpy(a->sums[i].name, request->caller.name, sizeof a->sums[i].name);
         a->n_sums++;
     }
@@ -243,7 +243,7 @@ void sv_audit_request(sv_audit *a, const sv_request *request) {
     const bool known = request->caller.name[0] != 0 && status != 401 && status != 429;
     const bool own =
         request->route != NULL && known && (sv_audit_needs_line(request->route) || status == 403);
-    char *const line = own ? line_of(request) : NULL;
+    char *const line = own ? audit_line(request) : NULL;
     pthread_mutex_lock(&a->lock);
     if (line != NULL) {
         const size_t n = strlen(line);
@@ -251,12 +251,12 @@ void sv_audit_request(sv_audit *a, const sv_request *request) {
         line[n] = '\n'; /* in the place of the 0 */
         if (a->n_kept != 0)
             put_kept(a);
-        put(a, line, n + 1);
+        put_line(a, line, n + 1);
         if (before == 0 && a->trouble != 0)
             sv_log_warn("the audit log cannot be written; requests that need a line in it are "
                         "refused until it can");
     } else {
-        add_to_sums(a, request);
+        add_to_audit_sums(a, request);
     }
     pthread_mutex_unlock(&a->lock);
     free(line);

@@ -8,7 +8,7 @@
 #define LAST_TIME INT64_C(253402300799) /* the end of the year 9999 */
 
 /* A number of exactly n digits at `text`. */
-static bool digits(const char *text, int n, int *out) {
+static bool read_digits(const char *text, int n, int *out) {
     *out = 0;
     for (int i = 0; i < n; i++) {
         if (text[i] < '0' || text[i] > '9')
@@ -46,17 +46,17 @@ bool sv_expiry_read(const char *text, int64_t now, int64_t *out) {
     if (read_duration(text, now, out))
         return true;
     const size_t n = strlen(text);
-    if (n < 10 || !digits(text, 4, &year) || text[4] != '-' || !digits(text + 5, 2, &month) ||
-        text[7] != '-' || !digits(text + 8, 2, &day))
+    if (n < 10 || !read_digits(text, 4, &year) || text[4] != '-' ||
+        !read_digits(text + 5, 2, &month) || text[7] != '-' || !read_digits(text + 8, 2, &day))
         return false;
     if (n > 10) {
         const char *const time = text + 11;
-        if ((text[10] != 'T' && text[10] != ' ') || n < 16 || !digits(time, 2, &hour) ||
-            time[2] != ':' || !digits(time + 3, 2, &minute))
+        if ((text[10] != 'T' && text[10] != ' ') || n < 16 || !read_digits(time, 2, &hour) ||
+            time[2] != ':' || !read_digits(time + 3, 2, &minute))
             return false;
         const char *rest = time + 5;
         if (*rest == ':') {
-            if (!digits(rest + 1, 2, &second))
+            if (!read_digits(rest + 1, 2, &second))
                 return false;
             rest += 3;
         }

@@ -10,7 +10,7 @@
 /* `listen` is the address that was asked for, such as "127.0.0.1:8741"; `port` the one there is.
  * Right are: that address, localhost, 127.0.0.1 and [::1], each with the port (or without, if it is
  * 80); and further names with any port or none. */
-bool sv_host_right(const char *host, const char *listen, uint16_t port, char *const *names,
-                   size_t n_names);
+bool sv_host_ok(const char *host, const char *listen, uint16_t port, char *const *names,
+                size_t n_names);
 
 #endif

@@ -40,7 +40,7 @@ void sv_rates_free(sv_rates *r) {
 }
 
 /* There are as many buckets as names of tokens were used since the start. */
-static bucket *find(sv_rates *r, const char *name, double now) {
+static bucket *find_bucket(sv_rates *r, const char *name, double now) {
     for (size_t i = 0; i < r->n_buckets; i++)
         if (strcmp(r->buckets[i].name, name) == 0)
             return &r->buckets[i];
@@ -57,7 +57,7 @@ static bucket *find(sv_rates *r, const char *name, double now) {
 int sv_rates_take(sv_rates *r, const char *name, double now) {
     int wait = 1;
     pthread_mutex_lock(&r->lock);
-    bucket *const b = find(r, name, now);
+    bucket *const b = find_bucket(r, name, now);
     if (b != NULL) {
         const double left = b->left + (now - b->filled) * r->rate;
         b->left = left < r->most ? left : r->most;

@@ -24,7 +24,7 @@ void sv_hash_token(const char *text, unsigned char hash[SV_HASH_BYTES]) {
                              0);
 }
 
-bool sv_token_name_right(const char *name) {
+bool sv_token_name_ok(const char *name) {
     const size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789-_.");
     return n > 0 && n < SV_TOKEN_NAME_BYTES && name[n] == 0;
@@ -83,21 +83,21 @@ static bool read_token(const char *line, sv_token *out) {
     const json_t *const expires = json_object_get(json, "expires");
     size_t n = 0;
     memset(out, 0, sizeof *out);
-    const bool right =
-        hash != NULL && name != NULL && sv_token_name_right(name) &&
+    const bool ok =
+        hash != NULL && name != NULL && sv_token_name_ok(name) &&
         sodium_hex2bin(out->hash, sizeof out->hash, hash, strlen(hash), NULL, &n, NULL) == 0 &&
         n == SV_HASH_BYTES && read_roles(json_object_get(json, "roles"), &out->caller.roles) &&
         (json_is_null(expires) || (json_is_integer(expires) && json_integer_value(expires) > 0));
-    if (right) {
+    if (ok) {
         memcpy(out->caller.name, name, strlen(name));
         out->caller.expires = json_integer_value(expires);
         out->created = json_integer_value(json_object_get(json, "created"));
     }
     json_decref(json);
-    return right;
+    return ok;
 }
 
-static bool add_line(sv_token_list *list, const char *line, size_t number) {
+static bool add_token_line(sv_token_list *list, const char *line, size_t number) {
     sv_token *const more = realloc(list->tokens, (list->n_tokens + 1) * sizeof *more);
     if (more == NULL)
         return false;
@@ -116,11 +116,11 @@ static bool add_line(sv_token_list *list, const char *line, size_t number) {
 bool sv_token_list_read(FILE *file, sv_token_list *list) {
     char *line = NULL;
     size_t n_line = 0, number = 0;
-    bool right = true;
+    bool ok = true;
     *list = (sv_token_list){NULL, 0, 0};
     ssize_t n;
     errno = 0;
-    while (right && (n = getline(&line, &n_line, file)) > 0) {
+    while (ok && (n = getline(&line, &n_line, file)) > 0) {
         number++;
         if (line[n - 1] == '\n')
             line[--n] = 0;
@@ -128,14 +128,14 @@ bool sv_token_list_read(FILE *file, sv_token_list *list) {
             if (list->wrong_line == 0)
                 list->wrong_line = number;
         } else if (n != 0) {
-            right = add_line(list, line, number);
+            ok = add_token_line(list, line, number);
         }
     }
-    right = right && feof(file) != 0 && ferror(file) == 0;
+    ok = ok && feof(file) != 0 && ferror(file) == 0;
     free(line);
-    if (!right)
+    if (!ok)
         sv_token_list_free(list);
-    return right;
+    return ok;
 }
 
 void sv_token_list_free(sv_token_list *list) {
@@ -205,27 +205,27 @@ bool sv_token_change_begin(const char *path, bool create, sv_token_change *chang
     FILE *const file = again >= 0 ? fdopen(again, "r") : NULL;
     if (file == NULL && again >= 0)
         (void)close(again);
-    bool right =
+    bool ok =
         fstat(change->file, &about) == 0 && sv_token_file_safe(path, &about, message, n_message);
-    if (right && (file == NULL || !sv_token_list_read(file, &change->list))) {
+    if (ok && (file == NULL || !sv_token_list_read(file, &change->list))) {
         (void)snprintf(message, n_message, "cannot read the file of tokens %s", path);
-        right = false;
+        ok = false;
     }
-    if (right && change->list.wrong_line != 0) {
+    if (ok && change->list.wrong_line != 0) {
         (void)snprintf(message, n_message,
                        "line %zu of %s cannot be read; nothing was changed; correct or remove that "
                        "line",
                        change->list.wrong_line, path);
-        right = false;
+        ok = false;
     }
     if (file != NULL)
         (void)fclose(file);
-    if (!right)
+    if (!ok)
         sv_token_change_end(change);
-    return right;
+    return ok;
 }
 
-static bool write_lines(int file, const sv_token_list *list, const char *added) {
+static bool write_token_lines(int file, const sv_token_list *list, const char *added) {
     FILE *const out = fdopen(file, "w");
     if (out == NULL) {
         (void)close(file);
@@ -265,7 +265,8 @@ bool sv_token_change_commit(sv_token_change *change, const char *added, char *me
     /* The service may run as another user than whoever changes the file: it keeps its owner. */
     const bool kept = file >= 0 && fstat(change->file, &about) == 0 &&
                       (geteuid() != 0 || fchown(file, about.st_uid, about.st_gid) == 0);
-    if (!kept || !write_lines(file, &change->list, added) || rename(temporary, change->path) != 0) {
+    if (!kept || !write_token_lines(file, &change->list, added) ||
+        rename(temporary, change->path) != 0) {
         (void)snprintf(message, n_message,
                        "cannot write the file of tokens %s: %s; nothing was "
                        "changed",

@@ -38,7 +38,7 @@ typedef struct sv_token_list {
 /* The hash of a token. */
 void sv_hash_token(const char *text, unsigned char hash[SV_HASH_BYTES]);
 
-bool sv_token_name_right(const char *name);
+bool sv_token_name_ok(const char *name);
 
 /* Roles from a text such as "read,erase"; 0 if there is another word in it, or none. And back. */
 unsigned sv_roles_from(const char *text);

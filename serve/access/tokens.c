@@ -64,9 +64,9 @@ static bool read_file(sv_tokens *t, char *message, size_t n_message) {
                        strerror(reason));
         return reason == ENOENT;
     }
-    bool right =
+    bool ok =
         fstat(fileno(file), &about) == 0 && sv_token_file_safe(t->path, &about, message, n_message);
-    if (!right) {
+    if (!ok) {
         sv_token_list_free(&t->list);
     } else if (!sv_token_list_read(file, &list)) {
         t->read.st_ino = 0;
@@ -82,7 +82,7 @@ static bool read_file(sv_tokens *t, char *message, size_t n_message) {
         }
     }
     (void)fclose(file);
-    return right;
+    return ok;
 }
 
 static bool read_if_changed(sv_tokens *t, char *message, size_t n_message) {
@@ -95,7 +95,7 @@ static bool read_if_changed(sv_tokens *t, char *message, size_t n_message) {
     return read_file(t, message, n_message);
 }
 
-static void look(sv_tokens *t, double seconds) {
+static void look_at_file(sv_tokens *t, double seconds) {
     const double now = sv_now();
     char message[1000];
     if (now - t->looked < seconds)
@@ -135,8 +135,8 @@ void sv_tokens_free(sv_tokens *t) {
 }
 
 /* All tokens are compared, so that the time does not tell which one it was. */
-static sv_answer find(const sv_tokens *t, const unsigned char hash[SV_HASH_BYTES],
-                      sv_caller *caller) {
+static sv_answer find_token(const sv_tokens *t, const unsigned char hash[SV_HASH_BYTES],
+                            sv_caller *caller) {
     sv_answer answer = SV_UNKNOWN;
     for (size_t i = 0; i < t->list.n_tokens; i++)
         if (sodium_memcmp(hash, t->list.tokens[i].hash, SV_HASH_BYTES) == 0) {
@@ -151,11 +151,11 @@ sv_answer sv_tokens_find(sv_tokens *t, const char *text, sv_caller *caller) {
     unsigned char hash[SV_HASH_BYTES];
     sv_hash_token(text, hash);
     pthread_mutex_lock(&t->lock);
-    look(t, LOOK_SECONDS);
-    sv_answer answer = find(t, hash, caller);
+    look_at_file(t, LOOK_SECONDS);
+    sv_answer answer = find_token(t, hash, caller);
     if (answer == SV_UNKNOWN) {
-        look(t, 0);
-        answer = find(t, hash, caller);
+        look_at_file(t, 0);
+        answer = find_token(t, hash, caller);
     }
     pthread_mutex_unlock(&t->lock);
     return answer;
@@ -165,7 +165,7 @@ bool sv_tokens_any(sv_tokens *t) {
     const int64_t now = (int64_t)time(NULL);
     bool any = false;
     pthread_mutex_lock(&t->lock);
-    look(t, LOOK_SECONDS);
+    look_at_file(t, LOOK_SECONDS);
     for (size_t i = 0; i < t->list.n_tokens; i++) {
         const int64_t expires = t->list.tokens[i].caller.expires;
         any = any || expires == 0 || expires > now;

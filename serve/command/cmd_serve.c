@@ -44,7 +44,7 @@ const char sv_serve_help[] =
     "example: efface serve people.store --listen 127.0.0.1:8741\n";
 
 /* The name of a file in the folder of another. Release with free. */
-static char *beside(const char *path, const char *name) {
+static char *path_beside(const char *path, const char *name) {
     const char *const slash = strrchr(path, '/');
     const size_t n = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     char *const result = malloc(n + strlen(name) + 1);
@@ -103,7 +103,7 @@ static void wait_for_end(sv_service *service, const sigset_t *signals) {
     }
 }
 
-static int serve(sv_service *service) {
+static int serve_stores(sv_service *service) {
     const sv_options *const options = service->options;
     char message[1000];
     sigset_t signals;
@@ -145,8 +145,8 @@ static int serve(sv_service *service) {
 static int prepare(sv_options *options) {
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], receipt_key[EFFACE_RECEIPT_KEY_BYTES];
     sv_service service = {.options = options, .started = sv_now()};
-    char *const tokens = beside(options->stores[0], "efface.tokens");
-    char *const audit = beside(options->stores[0], "efface.audit");
+    char *const tokens = path_beside(options->stores[0], "efface.tokens");
+    char *const audit = path_beside(options->stores[0], "efface.audit");
     int code = SV_DONE;
     if (tokens == NULL || audit == NULL)
         code = sv_failed("out of memory");
@@ -161,7 +161,7 @@ static int prepare(sv_options *options) {
         sv_read_key(options->receipt_key, "receipt", receipt_key, sizeof receipt_key, &code))
         service.receipt_key = receipt_key;
     if (code == SV_DONE)
-        code = serve(&service);
+        code = serve_stores(&service);
     sodium_memzero(secret_key, sizeof secret_key);
     sodium_memzero(receipt_key, sizeof receipt_key);
     free(tokens);
@@ -171,7 +171,7 @@ static int prepare(sv_options *options) {
 
 int sv_serve_command(int n_arguments, char **arguments) {
     sv_options options = {
-        .listen = "127.0.0.1:8741", .most_body = (size_t)16 << 20, .patience = 10, .n_workers = 4};
+        .listen = "127.0.0.1:8741", .max_body = (size_t)16 << 20, .patience = 10, .n_workers = 4};
     sv_texts stores = {NULL, 0}, hosts = {NULL, 0};
     const sv_argument table[] = {
         {"STORE", SV_PLACES, &stores},
@@ -182,7 +182,7 @@ int sv_serve_command(int n_arguments, char **arguments) {
         {"--audit", SV_TEXT, &options.audit},
         {"--sign", SV_TEXT, &options.sign},
         {"--receipt-key", SV_TEXT, &options.receipt_key},
-        {"--most-body", SV_BYTES, &options.most_body},
+        {"--most-body", SV_BYTES, &options.max_body},
         {"--rate", SV_NUMBER, &options.rate},
         {"--patience", SV_NUMBER, &options.patience},
         {"--workers", SV_COUNT, &options.n_workers},

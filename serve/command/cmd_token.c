@@ -64,7 +64,7 @@ static json_t *time_json(int64_t time) {
     return json_string(text);
 }
 
-static sv_token *find(const sv_token_list *list, const char *name) {
+static sv_token *find_token_named(const sv_token_list *list, const char *name) {
     for (size_t i = 0; i < list->n_tokens; i++)
         if (list->tokens[i].line != NULL && strcmp(list->tokens[i].caller.name, name) == 0)
             return &list->tokens[i];
@@ -82,8 +82,8 @@ static void make_token(char text[SV_TOKEN_BYTES]) {
     sodium_memzero(bytes, sizeof bytes);
 }
 
-static char *line_of(const char *token, const char *name, unsigned roles, int64_t now,
-                     int64_t expires) {
+static char *token_line(const char *token, const char *name, unsigned roles, int64_t now,
+                        int64_t expires) {
     unsigned char hash[SV_HASH_BYTES];
     char hex[2 * SV_HASH_BYTES + 1];
     sv_hash_token(token, hash);
@@ -97,7 +97,8 @@ static char *line_of(const char *token, const char *name, unsigned roles, int64_
     return line;
 }
 
-static int add(const char *path, const char *name, unsigned roles, int64_t expires, bool as_json) {
+static int add_token(const char *path, const char *name, unsigned roles, int64_t expires,
+                     bool as_json) {
     char message[1000], token[SV_TOKEN_BYTES], when[32];
     sv_token_change change;
     bool absent;
@@ -105,12 +106,12 @@ static int add(const char *path, const char *name, unsigned roles, int64_t expir
         return sv_failed("%s", message);
     int code = SV_DONE;
     char *line = NULL;
-    if (find(&change.list, name) != NULL) {
+    if (find_token_named(&change.list, name) != NULL) {
         code =
             sv_failed("there is a token %s already; revoke it first, or choose another name", name);
     } else {
         make_token(token);
-        line = line_of(token, name, roles, (int64_t)time(NULL), expires);
+        line = token_line(token, name, roles, (int64_t)time(NULL), expires);
         if (line == NULL)
             code = sv_failed("out of memory");
         else if (!sv_token_change_commit(&change, line, message, sizeof message))
@@ -144,7 +145,7 @@ static int run_new(int n_arguments, char **arguments) {
     };
     if (!sv_parse("token", table, n_arguments, arguments))
         return SV_USAGE;
-    if (!sv_token_name_right(name))
+    if (!sv_token_name_ok(name))
         return sv_wrong("a token cannot be named '%s': a name is 1 to 63 letters, digits, '-', "
                         "'_' or '.'",
                         name);
@@ -163,7 +164,7 @@ static int run_new(int n_arguments, char **arguments) {
                         expires);
     if (end != 0 && end <= now)
         sv_warn("the token has expired already");
-    return add(path, name, roles, end, as_json);
+    return add_token(path, name, roles, end, as_json);
 }
 
 /* ---------------------------------------------------------------- list */
@@ -245,11 +246,11 @@ static int run_revoke(int n_arguments, char **arguments) {
         return absent ? sv_not_found("there is no file of tokens %s", path)
                       : sv_failed("%s", message);
     int code = SV_DONE;
-    if (find(&change.list, name) == NULL) {
+    if (find_token_named(&change.list, name) == NULL) {
         code = sv_not_found("there is no token %s; efface token list shows all", name);
     } else {
         /* All of that name, should somebody have written the file by hand. */
-        for (sv_token *t; (t = find(&change.list, name)) != NULL; t->line = NULL)
+        for (sv_token *t; (t = find_token_named(&change.list, name)) != NULL; t->line = NULL)
             free(t->line);
         if (!sv_token_change_commit(&change, NULL, message, sizeof message))
             code = sv_failed("%s", message);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_KEY_BYTES 64
+#define MAX_KEY_BYTES 64
 
 /* Lower-case digits and the end of a line, of which there may be none. */
 static bool from_hex(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
@@ -21,7 +21,7 @@ static bool from_hex(const char *text, size_t n_text, unsigned char *key, size_t
 
 bool sv_read_key(const char *path, const char *kind, unsigned char *key, size_t n_bytes,
                  int *code) {
-    char text[2 * MOST_KEY_BYTES + 4] = "";
+    char text[2 * MAX_KEY_BYTES + 4] = "";
     struct stat about;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {

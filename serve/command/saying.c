@@ -14,17 +14,17 @@ void sv_messages_as_json(void) {
 }
 
 /* Names of files may hold any bytes: control characters would reach the terminal. */
-static void escape(char *text) {
+static void escape_controls(char *text) {
     for (; *text != 0; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
             *text = '?';
 }
 
-static void say(const char *kind, const char *status, int code, const char *format,
-                va_list arguments) {
+static void say_message(const char *kind, const char *status, int code, const char *format,
+                        va_list arguments) {
     char message[2000];
     (void)vsnprintf(message, sizeof message, format, arguments);
-    escape(message);
+    escape_controls(message);
     if (!as_json) {
         fprintf(stderr, "efface: %s%s\n", status == NULL && kind[0] == 'w' ? "warning: " : "",
                 message);
@@ -47,14 +47,14 @@ static void say(const char *kind, const char *status, int code, const char *form
 void sv_warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("warning", NULL, 0, format, arguments);
+    say_message("warning", NULL, 0, format, arguments);
     va_end(arguments);
 }
 
 int sv_failed(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("error", "failed", SV_FAILED, format, arguments);
+    say_message("error", "failed", SV_FAILED, format, arguments);
     va_end(arguments);
     return SV_FAILED;
 }
@@ -62,7 +62,7 @@ int sv_failed(const char *format, ...) {
 int sv_wrong(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("error", "usage", SV_USAGE, format, arguments);
+    say_message("error", "usage", SV_USAGE, format, arguments);
     va_end(arguments);
     return SV_USAGE;
 }
@@ -70,7 +70,7 @@ int sv_wrong(const char *format, ...) {
 int sv_not_found(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("error", "not found", SV_NOT_FOUND, format, arguments);
+    say_message("error", "not found", SV_NOT_FOUND, format, arguments);
     va_end(arguments);
     return SV_NOT_FOUND;
 }

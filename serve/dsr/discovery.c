@@ -30,7 +30,7 @@ sv_when sv_dsr_get_certificate(sv_request *request) {
                                          0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
     unsigned char info[sizeof head + crypto_sign_PUBLICKEYBYTES];
     char base64[sodium_base64_ENCODED_LEN(sizeof info, sodium_base64_VARIANT_ORIGINAL)];
-    const size_t n_most = 160;
+    const size_t n_max = 160;
     const unsigned char *const secret_key = request->service->secret_key;
     if (secret_key == NULL) {
         sv_refuse(request, 404, "no_key", "replies are not signed here; see --sign");
@@ -40,13 +40,13 @@ sv_when sv_dsr_get_certificate(sv_request *request) {
     (void)crypto_sign_ed25519_sk_to_pk(info + sizeof head, secret_key);
     (void)sodium_bin2base64(base64, sizeof base64, info, sizeof info,
                             sodium_base64_VARIANT_ORIGINAL);
-    char *const pem = malloc(n_most);
+    char *const pem = malloc(n_max);
     if (pem == NULL) {
         sv_refuse(request, 503, "memory", "memory is short; try again later");
         return SV_NOW;
     }
     const int n =
-        snprintf(pem, n_most, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", base64);
+        snprintf(pem, n_max, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", base64);
     sv_reply_text(request, 200, "application/x-pem-file", pem, (size_t)n);
     return SV_NOW;
 }

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MOST_TOGETHER 64 /* requests */
-#define FIRST_PAUSE 1.0  /* seconds */
+#define MAX_TOGETHER 64 /* requests */
+#define FIRST_PAUSE 1.0 /* seconds */
 #define LONGEST_PAUSE 60.0
 
 /* The part of a request that one store has to do for one person. */
@@ -43,8 +43,8 @@ static void part_done(sv_change *change) {
 
 /* Divides a request into parts, and returns their number. A person who comes twice is not there the
  * second time. `failed` is set if a store cannot be read. */
-static size_t divide(const sv_rooms *rooms, sv_dsr_entry *entry, parts_count *left, part *parts,
-                     bool *failed) {
+static size_t divide_request(const sv_rooms *rooms, sv_dsr_entry *entry, parts_count *left,
+                             part *parts, bool *failed) {
     size_t n = 0;
     efface_error error;
     for (size_t i = 0; i < entry->n_people; i++)
@@ -59,8 +59,8 @@ static size_t divide(const sv_rooms *rooms, sv_dsr_entry *entry, parts_count *le
             }
             p->entry = entry;
             p->request = (efface_request){.owners = &p->owner, .n_owners = 1};
-            p->change.change.kind = EFFACE_CHANGE_FORGET;
-            p->change.change.request = &p->request;
+            p->change.asked.kind = EFFACE_CHANGE_FORGET;
+            p->change.asked.request = &p->request;
             p->change.done = part_done;
             p->change.context = left;
             n++;
@@ -80,8 +80,8 @@ static void do_parts(part *parts, size_t n_parts, parts_count *left) {
 }
 
 /* Notes what became of a part; false if it has to be done again. Hold the register's lock. */
-static bool note(part *p) {
-    efface_store_change *const change = &p->change.change;
+static bool note_part(part *p) {
+    efface_store_change *const change = &p->change.asked;
     if (change->status == EFFACE_E_NOT_FOUND)
         return true;
     if (change->status != EFFACE_OK)
@@ -96,12 +96,12 @@ static bool note(part *p) {
 /* Forgets the people of requests in all stores. `failed` gets whether a request has to be tried
  * again. False if there is no memory: then nothing was done. */
 static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_entries,
-                          bool failed[MOST_TOGETHER]) {
+                          bool failed[MAX_TOGETHER]) {
     const sv_rooms *const rooms = dsr->service->rooms;
-    size_t n_most = 0;
+    size_t n_max = 0;
     for (size_t i = 0; i < n_entries; i++)
-        n_most += entries[i]->n_people * sv_rooms_count(rooms);
-    part *const parts = calloc(n_most, sizeof *parts);
+        n_max += entries[i]->n_people * sv_rooms_count(rooms);
+    part *const parts = calloc(n_max, sizeof *parts);
     if (parts == NULL)
         return false;
     parts_count left = {.n = 0};
@@ -109,7 +109,7 @@ static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_en
     pthread_cond_init(&left.none, NULL);
     size_t n_parts = 0;
     for (size_t i = 0; i < n_entries; i++)
-        n_parts += divide(rooms, entries[i], &left, parts + n_parts, &failed[i]);
+        n_parts += divide_request(rooms, entries[i], &left, parts + n_parts, &failed[i]);
     do_parts(parts, n_parts, &left);
     pthread_cond_destroy(&left.none);
     pthread_mutex_destroy(&left.lock);
@@ -118,7 +118,7 @@ static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_en
     for (size_t j = 0; j < n_parts; j++) {
         while (entries[i] != parts[j].entry)
             i++;
-        failed[i] |= !note(&parts[j]);
+        failed[i] |= !note_part(&parts[j]);
     }
     pthread_mutex_unlock(&dsr->lock);
     free(parts);
@@ -127,7 +127,7 @@ static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_en
 
 /* Writes that requests have ended; false if that is not possible now. */
 static bool end_entries(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_entries) {
-    sv_dsr_entry ended[MOST_TOGETHER];
+    sv_dsr_entry ended[MAX_TOGETHER];
     const int64_t now = (int64_t)time(NULL);
     for (size_t i = 0; i < n_entries; i++) {
         ended[i] = *entries[i];
@@ -164,8 +164,8 @@ static void try_again(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_entrie
 
 /* Does requests; those that fail are tried again later. */
 static void do_entries(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_entries) {
-    bool failed[MOST_TOGETHER] = {false};
-    sv_dsr_entry *ended[MOST_TOGETHER], *again[MOST_TOGETHER];
+    bool failed[MAX_TOGETHER] = {false};
+    sv_dsr_entry *ended[MAX_TOGETHER], *again[MAX_TOGETHER];
     size_t n_ended = 0, n_again = 0;
     const bool tried = forget_people(dsr, entries, n_entries, failed);
     for (size_t i = 0; i < n_entries; i++)
@@ -181,7 +181,7 @@ static void do_entries(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_entri
 
 /* Waits until there is something to do, and takes it; returns 0 at the end. What has failed stays
  * in its file when the service ends, and is done after the next start. */
-static size_t take_entries(sv_dsr *dsr, sv_dsr_entry *entries[MOST_TOGETHER]) {
+static size_t take_entries(sv_dsr *dsr, sv_dsr_entry *entries[MAX_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&dsr->lock);
     while (!dsr->stops && dsr->pending.first == NULL) {
@@ -197,7 +197,7 @@ static size_t take_entries(sv_dsr *dsr, sv_dsr_entry *entries[MOST_TOGETHER]) {
             (void)pthread_cond_timedwait(&dsr->added, &dsr->lock, &until);
         }
     }
-    while (n < MOST_TOGETHER && dsr->pending.first != NULL) {
+    while (n < MAX_TOGETHER && dsr->pending.first != NULL) {
         entries[n] = sv_dsr_pop(&dsr->pending);
         entries[n++]->status = SV_DSR_IN_PROGRESS;
     }
@@ -207,7 +207,7 @@ static size_t take_entries(sv_dsr *dsr, sv_dsr_entry *entries[MOST_TOGETHER]) {
 
 void *sv_dsr_work(void *context) {
     sv_dsr *const dsr = context;
-    sv_dsr_entry *entries[MOST_TOGETHER];
+    sv_dsr_entry *entries[MAX_TOGETHER];
     size_t n;
     while ((n = take_entries(dsr, entries)) != 0) {
         do_entries(dsr, entries, n);

@@ -14,8 +14,8 @@
 
 #define KEY_BYTES 32
 #define ENDED "ended.jsonl"
-#define MOST_FILE_BYTES (1 << 20) /* of a request; a body is far shorter */
-#define NAME_BYTES 48             /* of a file: a UUID and an ending */
+#define MAX_FILE_BYTES (1 << 20) /* of a request; a body is far shorter */
+#define NAME_BYTES 48            /* of a file: a UUID and an ending */
 
 struct sv_dsr_kept {
     char *path;
@@ -133,7 +133,7 @@ static json_t *receipts_as_json(const sv_dsr_entry *entry) {
 }
 
 /* A line for an entry; NULL if there is no memory. An entry that has ended has no names in it. */
-static char *encode(const sv_dsr_entry *entry) {
+static char *encode_entry(const sv_dsr_entry *entry) {
     char hash[2 * SV_DSR_HASH_BYTES + 1];
     const bool ended = entry->ended != 0;
     (void)sodium_bin2hex(hash, sizeof hash, entry->hash, sizeof entry->hash);
@@ -208,7 +208,7 @@ static bool decode_fields(json_t *json, sv_dsr_entry *entry) {
     return decode_receipts(receipts, entry) && (ended != 0 || decode_people(people, entry));
 }
 
-static sv_dsr_entry *decode(const char *text, size_t n) {
+static sv_dsr_entry *decode_entry(const char *text, size_t n) {
     json_t *const json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     sv_dsr_entry *entry = calloc(1, sizeof *entry);
     if (json == NULL || entry == NULL || !decode_fields(json, entry)) {
@@ -241,7 +241,7 @@ int sv_dsr_kept_open(const char *tokens, sv_dsr_kept **out) {
     return 0;
 }
 
-static void leave(sv_dsr_kept *k) {
+static void leave_folder(sv_dsr_kept *k) {
     int *const files[] = {&k->ended, &k->lock, &k->folder};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         if (*files[i] >= 0)
@@ -254,7 +254,7 @@ static void leave(sv_dsr_kept *k) {
 void sv_dsr_kept_close(sv_dsr_kept *k) {
     if (k == NULL)
         return;
-    leave(k);
+    leave_folder(k);
     free(k->path);
     free(k);
 }
@@ -283,7 +283,7 @@ static int get_key(sv_dsr_kept *k) {
 }
 
 /* Opens the folder and what is always in it. ENOENT if it is not there. */
-static int enter(sv_dsr_kept *k) {
+static int enter_folder(sv_dsr_kept *k) {
     int error = 0;
     k->folder = open(k->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (k->folder < 0)
@@ -301,7 +301,7 @@ static int enter(sv_dsr_kept *k) {
         error = k->ended >= 0 ? sync_file(k->folder) : errno;
     }
     if (error != 0)
-        leave(k);
+        leave_folder(k);
     return error;
 }
 
@@ -326,7 +326,7 @@ int sv_dsr_kept_make(sv_dsr_kept *k) {
     if (mkdir(k->path, 0700) != 0 && errno != EEXIST)
         return errno;
     const int error = sync_above(k->path);
-    return error != 0 ? error : enter(k);
+    return error != 0 ? error : enter_folder(k);
 }
 
 void sv_dsr_kept_hash(const sv_dsr_kept *k, const void *body, size_t n_body,
@@ -350,7 +350,7 @@ static int read_ended(sv_dsr_kept *k, const sv_dsr_reader *reader) {
                 error = errno;
             break;
         }
-        sv_dsr_entry *const entry = decode(text + begin, (size_t)(end - text) - begin);
+        sv_dsr_entry *const entry = decode_entry(text + begin, (size_t)(end - text) - begin);
         if (entry != NULL && entry->ended != 0) {
             reader->take(reader->context, entry);
         } else {
@@ -373,13 +373,13 @@ static int read_pending(const sv_dsr_kept *k, const char *name, const sv_dsr_rea
     const int file = openat(k->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return errno;
-    int error = read_all(file, MOST_FILE_BYTES, &text, &n);
+    int error = read_all(file, MAX_FILE_BYTES, &text, &n);
     (void)close(file);
     if (error != 0)
         return error;
     /* Zeros are left if the process dies while it takes back a request that it could not add. */
     const bool wiped = sodium_is_zero((const unsigned char *)text, n) != 0;
-    sv_dsr_entry *const entry = wiped ? NULL : decode(text, n);
+    sv_dsr_entry *const entry = wiped ? NULL : decode_entry(text, n);
     sodium_memzero(text, n);
     free(text);
     if (wiped)
@@ -398,7 +398,7 @@ static bool ends_with(const char *name, const char *ending) {
 }
 
 int sv_dsr_kept_read(sv_dsr_kept *k, const sv_dsr_reader *reader) {
-    int error = enter(k);
+    int error = enter_folder(k);
     if (error != 0)
         return error == ENOENT ? 0 : error;
     error = read_ended(k, reader);
@@ -424,7 +424,7 @@ int sv_dsr_kept_read(sv_dsr_kept *k, const sv_dsr_reader *reader) {
 
 int sv_dsr_kept_add(sv_dsr_kept *k, const sv_dsr_entry *entry) {
     char name[NAME_BYTES], other[NAME_BYTES];
-    char *const text = encode(entry);
+    char *const text = encode_entry(entry);
     if (text == NULL)
         return ENOMEM;
     (void)snprintf(name, sizeof name, "%s.pending", entry->id);
@@ -436,11 +436,11 @@ int sv_dsr_kept_add(sv_dsr_kept *k, const sv_dsr_entry *entry) {
 }
 
 /* Adds lines for entries; after a failure there are none. */
-static int append(sv_dsr_kept *k, const sv_dsr_entry *entries, size_t n_entries) {
+static int append_ended(sv_dsr_kept *k, const sv_dsr_entry *entries, size_t n_entries) {
     const off_t before = lseek(k->ended, 0, SEEK_END);
     int error = before >= 0 ? 0 : errno;
     for (size_t i = 0; error == 0 && i < n_entries; i++) {
-        char *const text = encode(&entries[i]);
+        char *const text = encode_entry(&entries[i]);
         error = text != NULL ? write_all(k->ended, text, strlen(text)) : ENOMEM;
         if (error == 0)
             error = write_all(k->ended, "\n", 1);
@@ -455,7 +455,7 @@ static int append(sv_dsr_kept *k, const sv_dsr_entry *entries, size_t n_entries)
 
 int sv_dsr_kept_end(sv_dsr_kept *k, const sv_dsr_entry *entries, size_t n_entries) {
     char name[NAME_BYTES];
-    int error = append(k, entries, n_entries);
+    int error = append_ended(k, entries, n_entries);
     for (size_t i = 0; error == 0 && i < n_entries; i++) {
         (void)snprintf(name, sizeof name, "%s.pending", entries[i].id);
         error = wipe_file(k->folder, name);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_BODY_BYTES 65536
-#define MOST_IDENTITIES 100
-#define MOST_VALUE_BYTES 1024
+#define MAX_BODY_BYTES 65536
+#define MAX_IDENTITIES 100
+#define MAX_VALUE_BYTES 1024
 #define EXPECTED_SECONDS 86400 /* usually it takes less than one; but a store may be busy */
 
 /* ------------------------------------------------------------------ forms of texts */
@@ -18,10 +18,10 @@
 static const char *skip(const char *text, const char *form) {
     for (; *form != 0; form++, text++) {
         const bool digit = *text >= '0' && *text <= '9';
-        const bool right = *form == '0'   ? digit
-                           : *form == 'x' ? digit || (*text >= 'a' && *text <= 'f')
-                                          : *text == *form;
-        if (!right)
+        const bool ok = *form == '0'   ? digit
+                        : *form == 'x' ? digit || (*text >= 'a' && *text <= 'f')
+                                       : *text == *form;
+        if (!ok)
             return NULL;
     }
     return text;
@@ -117,7 +117,7 @@ static const char no_memory[] = "memory is short; try again later";
 /* Takes the people out of identities; what is wrong with these, or NULL. */
 static const char *take_people(const json_t *identities, sv_dsr_entry *entry) {
     const size_t n = json_array_size(identities);
-    if (n == 0 || n > MOST_IDENTITIES)
+    if (n == 0 || n > MAX_IDENTITIES)
         return "subject_identities must have between 1 and 100 identities";
     entry->people = calloc(n, sizeof *entry->people);
     if (entry->people == NULL)
@@ -131,7 +131,7 @@ static const char *take_people(const json_t *identities, sv_dsr_entry *entry) {
             return "an identity needs the texts identity_type, identity_format and identity_value";
         if (strcmp(type, "controller_customer_id") != 0 || strcmp(format, "raw") != 0)
             continue;
-        if (value[0] == 0 || strlen(value) > MOST_VALUE_BYTES)
+        if (value[0] == 0 || strlen(value) > MAX_VALUE_BYTES)
             return "an identity_value must have between 1 and 1024 bytes";
         entry->people[entry->n_people] = strdup(value);
         if (entry->people[entry->n_people] == NULL)
@@ -193,7 +193,7 @@ static void acknowledge(sv_request *request, const sv_dsr_entry *entry) {
 }
 
 sv_when sv_dsr_create(sv_request *request) {
-    if (request->n_body > MOST_BODY_BYTES) {
+    if (request->n_body > MAX_BODY_BYTES) {
         sv_refuse(request, 413, "too_long", "a request must have at most 65536 bytes");
         return SV_NOW;
     }

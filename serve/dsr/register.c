@@ -53,7 +53,7 @@ void sv_dsr_time(int64_t seconds, char text[32]) {
 
 /* ------------------------------------------------------------------ queues */
 
-static void clear(sv_dsr_queue *queue) {
+static void clear_queue(sv_dsr_queue *queue) {
     queue->first = NULL;
     queue->last = &queue->first;
 }
@@ -75,35 +75,35 @@ sv_dsr_entry *sv_dsr_pop(sv_dsr_queue *queue) {
     return entry;
 }
 
-static void take_out(sv_dsr_queue *queue, sv_dsr_entry *entry) {
+static void take_from_queue(sv_dsr_queue *queue, sv_dsr_entry *entry) {
     sv_dsr_queue rest;
-    clear(&rest);
+    clear_queue(&rest);
     sv_dsr_entry *other;
     while ((other = sv_dsr_pop(queue)) != NULL)
         if (other != entry)
             sv_dsr_push(&rest, other);
-    clear(queue);
+    clear_queue(queue);
     while ((other = sv_dsr_pop(&rest)) != NULL)
         sv_dsr_push(queue, other);
 }
 
 /* ------------------------------------------------------------------ the table */
 
-static int compare(const void *a, const void *b) {
+static int compare_entries(const void *a, const void *b) {
     return strcmp(((const sv_dsr_entry *)a)->id, ((const sv_dsr_entry *)b)->id);
 }
 
 /* Hold `lock`. */
-static sv_dsr_entry *find(const sv_dsr *dsr, const char *id) {
+static sv_dsr_entry *find_entry(const sv_dsr *dsr, const char *id) {
     sv_dsr_entry asked = {.n_rows = 0};
     (void)snprintf(asked.id, sizeof asked.id, "%s", id);
-    sv_dsr_entry *const *const found = tfind(&asked, &dsr->by_id, compare);
+    sv_dsr_entry *const *const found = tfind(&asked, &dsr->by_id, compare_entries);
     return found != NULL ? *found : NULL;
 }
 
 /* Hold `lock`. False if there is no memory. */
-static bool insert(sv_dsr *dsr, sv_dsr_entry *entry) {
-    if (tsearch(entry, &dsr->by_id, compare) == NULL)
+static bool insert_entry(sv_dsr *dsr, sv_dsr_entry *entry) {
+    if (tsearch(entry, &dsr->by_id, compare_entries) == NULL)
         return false;
     entry->last = dsr->newest;
     dsr->newest = entry;
@@ -112,7 +112,7 @@ static bool insert(sv_dsr *dsr, sv_dsr_entry *entry) {
 
 sv_dsr_entry *sv_dsr_find(sv_dsr *dsr, const char *id) {
     pthread_mutex_lock(&dsr->lock);
-    sv_dsr_entry *const entry = find(dsr, id);
+    sv_dsr_entry *const entry = find_entry(dsr, id);
     pthread_mutex_unlock(&dsr->lock);
     return entry;
 }
@@ -123,7 +123,7 @@ static int add_new(sv_dsr *dsr, sv_dsr_entry *entry) {
     if (error != 0)
         return error;
     pthread_mutex_lock(&dsr->lock);
-    const bool inserted = insert(dsr, entry);
+    const bool inserted = insert_entry(dsr, entry);
     if (inserted) {
         sv_dsr_push(&dsr->pending, entry);
         pthread_cond_signal(&dsr->added);
@@ -159,13 +159,13 @@ sv_dsr_cancelling sv_dsr_cancel_entry(sv_dsr *dsr, const char *id, sv_dsr_entry 
     sv_dsr_cancelling result = SV_DSR_UNKNOWN;
     pthread_mutex_lock(&dsr->writes);
     pthread_mutex_lock(&dsr->lock);
-    sv_dsr_entry *const entry = find(dsr, id);
+    sv_dsr_entry *const entry = find_entry(dsr, id);
     bool ours = false; /* it is in no queue: nobody else changes it */
     if (entry != NULL) {
         ours = entry->status == SV_DSR_PENDING;
         result = ours || entry->status == SV_DSR_CANCELLED ? SV_DSR_CANCELS : SV_DSR_BEGUN;
         if (ours)
-            take_out(&dsr->pending, entry);
+            take_from_queue(&dsr->pending, entry);
     }
     pthread_mutex_unlock(&dsr->lock);
     if (ours) {
@@ -199,16 +199,16 @@ typedef struct reading {
 
 /* What has not ended may have begun before: it is not cancelled any more (invariant 3). A request
  * whose end was written twice has two lines, and the later counts. */
-static void take(void *context, sv_dsr_entry *entry) {
+static void take_entry(void *context, sv_dsr_entry *entry) {
     reading *const r = context;
-    sv_dsr_entry *const before = find(r->dsr, entry->id);
+    sv_dsr_entry *const before = find_entry(r->dsr, entry->id);
     if (before != NULL) {
         before->status = entry->status;
         before->ended = entry->ended;
         sv_dsr_entry_free(entry);
         return;
     }
-    if (!insert(r->dsr, entry)) {
+    if (!insert_entry(r->dsr, entry)) {
         sv_dsr_entry_free(entry);
         r->memory_short = true;
     } else if (entry->ended == 0) {
@@ -218,12 +218,12 @@ static void take(void *context, sv_dsr_entry *entry) {
     }
 }
 
-static bool has(void *context, const char *id) {
+static bool has_entry(void *context, const char *id) {
     const reading *const r = context;
-    return find(r->dsr, id) != NULL;
+    return find_entry(r->dsr, id) != NULL;
 }
 
-static void say(int error, char *message, size_t n_message) {
+static void say_unreadable(int error, char *message, size_t n_message) {
     const char *why = strerror(error);
     if (error == EBUSY)
         why = "another service has the same file of tokens, and so the folder beside it; each "
@@ -238,7 +238,7 @@ static void say(int error, char *message, size_t n_message) {
 bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_message) {
     sv_dsr *const dsr = calloc(1, sizeof *dsr);
     if (dsr == NULL) {
-        say(ENOMEM, message, n_message);
+        say_unreadable(ENOMEM, message, n_message);
         return false;
     }
     dsr->service = service;
@@ -249,10 +249,10 @@ bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_mess
     pthread_condattr_setclock(&forward, CLOCK_MONOTONIC);
     pthread_cond_init(&dsr->added, &forward);
     pthread_condattr_destroy(&forward);
-    clear(&dsr->pending);
-    clear(&dsr->failed);
+    clear_queue(&dsr->pending);
+    clear_queue(&dsr->failed);
     reading r = {.dsr = dsr};
-    const sv_dsr_reader reader = {.take = take, .has = has, .context = &r};
+    const sv_dsr_reader reader = {.take = take_entry, .has = has_entry, .context = &r};
     int error = sv_dsr_kept_open(service->options->tokens, &dsr->kept);
     if (error == 0)
         error = sv_dsr_kept_read(dsr->kept, &reader);
@@ -261,7 +261,7 @@ bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_mess
     if (error == 0)
         error = pthread_create(&dsr->thread, NULL, sv_dsr_work, dsr);
     if (error != 0) {
-        say(error, message, n_message);
+        say_unreadable(error, message, n_message);
         sv_dsr_close(dsr);
         return false;
     }
@@ -283,7 +283,7 @@ void sv_dsr_close(sv_dsr *dsr) {
     while (dsr->newest != NULL) {
         sv_dsr_entry *const entry = dsr->newest;
         dsr->newest = entry->last;
-        (void)tdelete(entry, &dsr->by_id, compare);
+        (void)tdelete(entry, &dsr->by_id, compare_entries);
         sv_dsr_entry_free(entry);
     }
     sv_dsr_kept_close(dsr->kept);

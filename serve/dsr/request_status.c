@@ -22,7 +22,7 @@ static json_t *describe_ours(const sv_dsr_entry *entry) {
                      "interrupted", entry->interrupted, "receipts", receipts);
 }
 
-static json_t *describe(const sv_dsr_entry *entry) {
+static json_t *describe_request(const sv_dsr_entry *entry) {
     static const char *const statuses[] = {"pending", "in_progress", "completed", "cancelled"};
     char expected[32];
     sv_dsr_time(entry->expected, expected);
@@ -44,7 +44,7 @@ sv_when sv_dsr_get_status(sv_request *request) {
         return SV_NOW;
     }
     pthread_mutex_lock(&dsr->lock);
-    json_t *const json = describe(entry);
+    json_t *const json = describe_request(entry);
     pthread_mutex_unlock(&dsr->lock);
     sv_dsr_reply(request, 200, json);
     return SV_NOW;

@@ -30,7 +30,7 @@ struct sv_connection {
 };
 
 /* Whether the head of a request is in order; if not, there is a reply (heads.c). */
-bool sv_head_right(struct sv_connection *connection, const char *method);
+bool sv_head_ok(struct sv_connection *connection, const char *method);
 
 /* Whether the service ends, and takes no more requests. */
 bool sv_server_stops(const sv_server *server);

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MOST_CONNECTIONS 16384
+#define MAX_CONNECTIONS 16384
 #define OTHER_FILES 256 /* descriptors for stores and everything else */
 #define LOOK_SECONDS 0.25
 #define BYTES_A_SECOND 16384.0
@@ -106,7 +106,7 @@ static unsigned find_limit(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return 512;
-    const rlim_t wanted = MOST_CONNECTIONS + OTHER_FILES;
+    const rlim_t wanted = MAX_CONNECTIONS + OTHER_FILES;
     if (files.rlim_cur < wanted) {
         files.rlim_cur =
             files.rlim_max == RLIM_INFINITY || files.rlim_max > wanted ? wanted : files.rlim_max;
@@ -114,7 +114,7 @@ static unsigned find_limit(void) {
         (void)getrlimit(RLIMIT_NOFILE, &files);
     }
     if (files.rlim_cur >= wanted)
-        return MOST_CONNECTIONS;
+        return MAX_CONNECTIONS;
     return files.rlim_cur > 2 * OTHER_FILES ? (unsigned)files.rlim_cur - OTHER_FILES
                                             : (unsigned)files.rlim_cur / 2;
 }
@@ -230,7 +230,7 @@ void sv_peer_known(sv_peer *peer) {
 /* ---------------------------------------------------------------- slow ones */
 
 /* When a phase has to be over; `shut` is when the door was shut, or 0. */
-static double end_of(const sv_peer *peer, sv_phase phase, double patience, double shut) {
+static double phase_end(const sv_peer *peer, sv_phase phase, double patience, double shut) {
     const double since = atomic_load_explicit(&peer->since, memory_order_relaxed);
     const double more = atomic_load_explicit(&peer->n_bytes, memory_order_relaxed) / BYTES_A_SECOND;
     const bool known = atomic_load_explicit(&peer->known, memory_order_relaxed);
@@ -266,14 +266,14 @@ static void end_slow(sv_door *d) {
     pthread_mutex_lock(&d->lock);
     for (sv_peer *peer = d->first; peer != NULL; peer = peer->next) {
         const sv_phase phase = (sv_phase)atomic_load_explicit(&peer->phase, memory_order_acquire);
-        if (!peer->shut && now >= end_of(peer, phase, d->patience, shut))
+        if (!peer->shut && now >= phase_end(peer, phase, d->patience, shut))
             end_peer(peer, phase);
     }
     pthread_mutex_unlock(&d->lock);
 }
 
 /* Makes room: the oldest go that have no complete head, first those without a token. */
-static void make_room(sv_door *d, unsigned n_wanted) {
+static void end_oldest(sv_door *d, unsigned n_wanted) {
     pthread_mutex_lock(&d->lock);
     for (int known = 0; known <= 1; known++)
         for (sv_peer *peer = d->first; peer != NULL && n_wanted != 0; peer = peer->next) {
@@ -294,7 +294,7 @@ static void make_room(sv_door *d, unsigned n_wanted) {
 /* ---------------------------------------------------------------- letting in */
 
 /* Accepts who is there; false if nobody is, or nobody can be let in now. */
-static bool let_in(sv_door *d) {
+static bool accept_peer(sv_door *d) {
     const int yes = 1;
     union {
         struct sockaddr any;
@@ -302,13 +302,13 @@ static bool let_in(sv_door *d) {
     } address;
     socklen_t n = sizeof address;
     if (atomic_load(&d->n_open) >= d->limit) {
-        make_room(d, d->limit / 16 + 1);
+        end_oldest(d, d->limit / 16 + 1);
         return false;
     }
     const int file = accept4(d->socket, &address.any, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (file < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            make_room(d, d->limit / 16 + 1);
+            end_oldest(d, d->limit / 16 + 1);
             return false;
         }
         return errno == ECONNABORTED || errno == EINTR;
@@ -329,7 +329,7 @@ static void *keep_door(void *context) {
         const bool full = atomic_load(&d->n_open) >= d->limit;
         const int wait = shut ? 20 : (full ? 5 : (int)(1000 * LOOK_SECONDS));
         if (poll(&poller, full ? 0 : 1, wait) > 0 || full)
-            for (int i = 0; i < 64 && !atomic_load(&d->shut) && let_in(d); i++)
+            for (int i = 0; i < 64 && !atomic_load(&d->shut) && accept_peer(d); i++)
                 ;
         if (shut || sv_now() - looked >= LOOK_SECONDS) {
             end_slow(d);

@@ -34,8 +34,8 @@ static bool is_odd(const char *name) {
     return n == 0 || name[n] != 0;
 }
 
-static enum MHD_Result note(void *context, enum MHD_ValueKind kind, const char *name,
-                            const char *value) {
+static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value) {
     (void)kind;
     heads *const h = context;
     const char *const text = value != NULL ? value : "";
@@ -83,7 +83,7 @@ static bool check_framing(sv_request *r, const heads *h) {
 static bool check_host(sv_request *r, const heads *h) {
     const sv_options *const o = r->service->options;
     if (h->n_hosts == 1 &&
-        sv_host_right(h->host, o->listen, sv_server_port(r->service->server), o->hosts, o->n_hosts))
+        sv_host_ok(h->host, o->listen, sv_server_port(r->service->server), o->hosts, o->n_hosts))
         return true;
     r->reply.ends_connection = true;
     sv_refuse(r, 421, "host", "the Host header names another host; see --host of efface serve");
@@ -159,7 +159,7 @@ static bool check_audit(sv_request *r) {
 
 static bool check_length(sv_request *r, const heads *h) {
     if (h->n_lengths == 0 ||
-        (strlen(h->length) < 19 && strtoull(h->length, NULL, 10) <= r->service->options->most_body))
+        (strlen(h->length) < 19 && strtoull(h->length, NULL, 10) <= r->service->options->max_body))
         return true;
     sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
     return false;
@@ -175,11 +175,11 @@ static bool refuse_stopping(sv_request *r) {
     return false;
 }
 
-bool sv_head_right(struct sv_connection *c, const char *method) {
+bool sv_head_ok(struct sv_connection *c, const char *method) {
     sv_request *const r = &c->request;
     heads h;
     memset(&h, 0, sizeof h);
-    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, note, &h);
+    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, note_header, &h);
     if (!check_framing(r, &h) || !check_host(r, &h))
         return false;
     if (c->url_too_long) {

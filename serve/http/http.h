@@ -18,7 +18,7 @@
 typedef struct sv_service sv_service; /* service.h */
 typedef struct sv_route sv_route;
 
-#define SV_MOST_PARTS 3 /* variable parts of a path */
+#define SV_MAX_PARTS 3 /* variable parts of a path */
 
 /* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
  * for nothing; on a worker, if it touches a disk or takes longer; or, if it reads all rows of a
@@ -43,9 +43,8 @@ typedef struct sv_reply {
 typedef struct sv_request {
     sv_service *service;
     const sv_route *route;
-    const char
-        *parts[SV_MOST_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
-    const char *content_type;  /* of the body, without parameters; "" if it has none */
+    const char *parts[SV_MAX_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
+    const char *content_type;        /* of the body, without parameters; "" if it has none */
     const char *accept;
     const char *host; /* the Host header; "" if there is none */
     char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */

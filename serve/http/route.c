@@ -14,7 +14,7 @@ static int hex_digit(char c) {
 
 /* Decodes %XX in place; false for what is not such a code, and for a zero byte or a slash, which
  * would be another path. */
-static bool decode(char *text) {
+static bool decode_part(char *text) {
     char *to = text;
     for (const char *from = text; *from != 0; from++) {
         if (*from != '%') {
@@ -36,7 +36,7 @@ static bool decode(char *text) {
 
 /* Whether a path has the form of a route. `begins` gets where the variable parts begin, and the
  * number of them is in *n_parts. */
-static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS], size_t *n_parts) {
+static bool matches(const char *form, char *path, char *begins[SV_MAX_PARTS], size_t *n_parts) {
     size_t n = 0;
     while (*form != 0) {
         if (*form != '{') {
@@ -55,10 +55,10 @@ static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS], s
 }
 
 /* The smallest number of variable parts of a form that the path has: /receipts/verify is not a
- * receipt named verify. SV_MOST_PARTS + 1 if it has none. */
+ * receipt named verify. SV_MAX_PARTS + 1 if it has none. */
 static size_t fewest_parts(const sv_route *routes, char *path) {
-    char *begins[SV_MOST_PARTS];
-    size_t fewest = SV_MOST_PARTS + 1, n;
+    char *begins[SV_MAX_PARTS];
+    size_t fewest = SV_MAX_PARTS + 1, n;
     for (const sv_route *r = routes; r->method != NULL; r++)
         if (matches(r->path, path, begins, &n) && n < fewest)
             fewest = n;
@@ -70,15 +70,15 @@ static bool same_method(const char *method, const sv_route *route) {
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-static void allow(char allowed[64], const char *method) {
+static void allow_method(char allowed[64], const char *method) {
     const size_t n = strlen(allowed);
     (void)snprintf(allowed + n, 64 - n, "%s%s", n != 0 ? ", " : "", method);
 }
 
 sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
-                         const sv_route **route, const char *parts[SV_MOST_PARTS],
+                         const sv_route **route, const char *parts[SV_MAX_PARTS],
                          char allowed[64]) {
-    char *begins[SV_MOST_PARTS];
+    char *begins[SV_MAX_PARTS];
     sv_routing routing = SV_NO_PATH;
     const size_t n_parts = fewest_parts(routes, path);
     size_t n;
@@ -88,16 +88,16 @@ sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
         if (!matches(r->path, path, begins, &n) || n != n_parts)
             continue;
         routing = SV_NO_METHOD;
-        allow(allowed, r->method);
+        allow_method(allowed, r->method);
         if (!same_method(method, r))
             continue;
-        for (size_t i = 0; i < SV_MOST_PARTS && begins[i] != NULL; i++) {
+        for (size_t i = 0; i < SV_MAX_PARTS && begins[i] != NULL; i++) {
             char *const end = begins[i] + strcspn(begins[i], "/");
             *end = 0;
-            if (!decode(begins[i]))
+            if (!decode_part(begins[i]))
                 return SV_NO_PATH;
         }
-        for (size_t i = 0; i < SV_MOST_PARTS; i++)
+        for (size_t i = 0; i < SV_MAX_PARTS; i++)
             parts[i] = begins[i];
         *route = r;
         return SV_ROUTED;

@@ -28,11 +28,11 @@
 #include <unistd.h>
 
 #define CONNECTION_BYTES 16384 /* of memory, for the head of a request */
-#define MOST_URL 2048
+#define MAX_URL 2048
 #define SHORT_BODY 65536 /* a longer one is read by a worker */
-#define MOST_DISCARDED (256 * 1024)
+#define MAX_DISCARDED (256 * 1024)
 #define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
-#define MOST_THREADS 4      /* of the network */
+#define MAX_THREADS 4       /* of the network */
 #define STACK_BYTES 32768   /* deeper than handlers go; the library overwrites its own */
 
 struct sv_server {
@@ -179,9 +179,9 @@ static enum MHD_Result take_part(struct sv_connection *c, const char *bytes, siz
     sv_peer_received(c->peer, n);
     if (c->step == SV_STEP_REFUSED) {
         c->n_discarded += n;
-        return c->n_discarded <= MOST_DISCARDED ? MHD_YES : MHD_NO;
+        return c->n_discarded <= MAX_DISCARDED ? MHD_YES : MHD_NO;
     }
-    if (n > r->service->options->most_body - r->n_body) {
+    if (n > r->service->options->max_body - r->n_body) {
         drop_body(r);
         r->reply.ends_connection = true;
         sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
@@ -221,7 +221,7 @@ static void note_content_type(struct sv_connection *c) {
 
 /* The first line of a request is there. libmicrohttpd hands on the path decoded, so that a coded
  * slash looks like any other; this one is as it was sent. */
-static void *begin(void *context, const char *uri, struct MHD_Connection *mhd) {
+static void *begin_request(void *context, const char *uri, struct MHD_Connection *mhd) {
     sv_server *const server = context;
     struct sv_connection *const c = calloc(1, sizeof *c);
     const size_t n_uri = strlen(uri), n_path = strcspn(uri, "?#");
@@ -232,7 +232,7 @@ static void *begin(void *context, const char *uri, struct MHD_Connection *mhd) {
     }
     memcpy(path, uri, n_path);
     c->path = path;
-    c->url_too_long = n_uri > MOST_URL;
+    c->url_too_long = n_uri > MAX_URL;
     c->mhd = mhd;
     c->server = server;
     c->peer = sv_peer_of(mhd);
@@ -251,7 +251,7 @@ static bool discards(const struct sv_connection *c) {
     if (strcasecmp(header(c, "Transfer-Encoding"), "chunked") == 0)
         return true;
     const char *const length = header(c, "Content-Length");
-    return strlen(length) < 10 && strtoul(length, NULL, 10) <= MOST_DISCARDED &&
+    return strlen(length) < 10 && strtoul(length, NULL, 10) <= MAX_DISCARDED &&
            strtoul(length, NULL, 10) != 0;
 }
 
@@ -262,17 +262,17 @@ static enum MHD_Result take_head(struct sv_connection *c, const char *method) {
     c->counted = true;
     c->request.begin = sv_now();
     note_content_type(c);
-    const bool right = sv_head_right(c, method);
-    if (!right && !discards(c))
+    const bool ok = sv_head_ok(c, method);
+    if (!ok && !discards(c))
         return send_reply(c);
-    c->step = right ? SV_STEP_BODY : SV_STEP_REFUSED;
+    c->step = ok ? SV_STEP_BODY : SV_STEP_REFUSED;
     sv_peer_phase(c->peer, SV_BODY, 0);
     return MHD_YES;
 }
 
-static enum MHD_Result receive(void *context, struct MHD_Connection *mhd, const char *path,
-                               const char *method, const char *version, const char *bytes,
-                               size_t *n_bytes, void **own) {
+static enum MHD_Result receive_request(void *context, struct MHD_Connection *mhd, const char *path,
+                                       const char *method, const char *version, const char *bytes,
+                                       size_t *n_bytes, void **own) {
     (void)context;
     (void)mhd;
     (void)path;
@@ -298,8 +298,8 @@ static enum MHD_Result receive(void *context, struct MHD_Connection *mhd, const 
     return MHD_YES;
 }
 
-static void complete(void *context, struct MHD_Connection *mhd, void **own,
-                     enum MHD_RequestTerminationCode how) {
+static void complete_request(void *context, struct MHD_Connection *mhd, void **own,
+                             enum MHD_RequestTerminationCode how) {
     (void)mhd;
     (void)how;
     sv_server *const server = context;
@@ -328,7 +328,7 @@ static void complete(void *context, struct MHD_Connection *mhd, void **own,
 
 static unsigned count_threads(void) {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : (n > MOST_THREADS ? MOST_THREADS : (unsigned)n);
+    return n < 1 ? 1 : (n > MAX_THREADS ? MAX_THREADS : (unsigned)n);
 }
 
 /* Other machines may only reach a service that knows whom to let in, and whose line is encrypted.
@@ -361,12 +361,13 @@ static bool start_daemon(sv_server *server) {
     const unsigned n_threads = count_threads();
     /* The door counts; the limit of libmicrohttpd holds for each thread. */
     server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, receive, server, MHD_OPTION_NOTIFY_COMPLETED, complete, server,
-        MHD_OPTION_NOTIFY_CONNECTION, sv_door_notify, server->door, MHD_OPTION_URI_LOG_CALLBACK,
-        begin, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_CONNECTION_LIMIT, (sv_door_limit(server->door) + 1) * n_threads,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)TIMEOUT_SECONDS, MHD_OPTION_THREAD_POOL_SIZE,
-        n_threads > 1 ? n_threads : 0, MHD_OPTION_END);
+        flags, 0, NULL, NULL, receive_request, server, MHD_OPTION_NOTIFY_COMPLETED,
+        complete_request, server, MHD_OPTION_NOTIFY_CONNECTION, sv_door_notify, server->door,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+        (sv_door_limit(server->door) + 1) * n_threads, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned int)TIMEOUT_SECONDS, MHD_OPTION_THREAD_POOL_SIZE, n_threads > 1 ? n_threads : 0,
+        MHD_OPTION_END);
     return server->daemon != NULL &&
            sv_door_open(server->door, server->daemon, server->service->metrics);
 }

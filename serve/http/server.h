@@ -23,8 +23,7 @@ typedef enum sv_routing { SV_ROUTED, SV_NO_PATH, SV_NO_METHOD } sv_routing;
 /* Finds the route of a request, and writes its variable parts, decoded, over `path`. HEAD is GET.
  * `allowed` gets the methods of the path if the method is another. */
 sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
-                         const sv_route **route, const char *parts[SV_MOST_PARTS],
-                         char allowed[64]);
+                         const sv_route **route, const char *parts[SV_MAX_PARTS], char allowed[64]);
 
 /* ------------------------------------------------------------------ workers (workers.c) */
 

@@ -11,17 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_BYTES (256 * 1024) /* of lines that wait */
-#define PIECE_BYTES 4096        /* a pipe that can be written takes that many without waiting */
-#define MOST_SUMS 128
+#define MAX_BYTES (256 * 1024) /* of lines that wait */
+#define PIECE_BYTES 4096       /* a pipe that can be written takes that many without waiting */
+#define MAX_SUMS 128
 #define SUM_SECONDS 60.0
 
-typedef struct sum {
+typedef struct log_sum {
     const sv_route *route; /* NULL: there was none */
     int status;
     uint64_t count;
     double seconds, longest;
-} sum;
+} log_sum;
 
 static struct {
     pthread_mutex_t lock;
@@ -29,12 +29,12 @@ static struct {
     pthread_t thread;
     atomic_bool ends;
     bool runs, all;
-    char *waiting, *written; /* each of MOST_BYTES */
+    char *waiting, *written; /* each of MAX_BYTES */
     size_t n_waiting;
     uint64_t n_lost;
     double summed; /* when sums were last written */
     size_t n_sums;
-    sum sums[MOST_SUMS];
+    log_sum sums[MAX_SUMS];
 } l = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void sv_time_text(char text[32]) {
@@ -73,8 +73,8 @@ static void write_out(const char *bytes, size_t n) {
 }
 
 /* The lock is held. */
-static void add_line(const char *line, size_t n) {
-    if (n > MOST_BYTES - l.n_waiting) {
+static void add_log_line(const char *line, size_t n) {
+    if (n > MAX_BYTES - l.n_waiting) {
         l.n_lost++;
         return;
     }
@@ -87,14 +87,14 @@ static void add_sums(void) {
     char now[32], line[512];
     sv_time_text(now);
     for (size_t i = 0; i < l.n_sums; i++) {
-        const sum *const s = &l.sums[i];
+        const log_sum *const s = &l.sums[i];
         const int n = snprintf(
             line, sizeof line,
             "{\"time\":\"%s\",\"event\":\"requests\",\"action\":\"%s\",\"status\":%d,"
             "\"count\":%llu,\"mean_milliseconds\":%.3f,\"longest_milliseconds\":%.3f}\n",
             now, s->route != NULL ? s->route->action : "none", s->status,
             (unsigned long long)s->count, 1e3 * s->seconds / (double)s->count, 1e3 * s->longest);
-        add_line(line, (size_t)n);
+        add_log_line(line, (size_t)n);
     }
     l.n_sums = 0;
     l.summed = sv_now();
@@ -109,7 +109,7 @@ static void add_lost(void) {
                            "{\"time\":\"%s\",\"event\":\"warning\",\"message\":\"%llu lines of the "
                            "log were left out\"}\n",
                            now, (unsigned long long)lost);
-    add_line(line, (size_t)n);
+    add_log_line(line, (size_t)n);
 }
 
 static void wait_a_second(void) {
@@ -119,7 +119,7 @@ static void wait_a_second(void) {
     (void)pthread_cond_timedwait(&l.added, &l.lock, &until);
 }
 
-static void *write_lines(void *context) {
+static void *write_log_lines(void *context) {
     (void)context;
     pthread_mutex_lock(&l.lock);
     for (;;) {
@@ -150,11 +150,11 @@ bool sv_log_start(bool all) {
     l.all = all;
     l.ends = false;
     l.summed = sv_now();
-    l.waiting = malloc(MOST_BYTES);
-    l.written = malloc(MOST_BYTES);
+    l.waiting = malloc(MAX_BYTES);
+    l.written = malloc(MAX_BYTES);
     pthread_cond_init(&l.added, NULL);
     l.runs = l.waiting != NULL && l.written != NULL &&
-             pthread_create(&l.thread, NULL, write_lines, NULL) == 0;
+             pthread_create(&l.thread, NULL, write_log_lines, NULL) == 0;
     return l.runs;
 }
 
@@ -186,16 +186,16 @@ static bool comes_often(const sv_request *request) {
     return false;
 }
 
-static void add_to_sums(const sv_request *request, double seconds) {
+static void add_to_log_sums(const sv_request *request, double seconds) {
     size_t i = 0;
     while (i < l.n_sums &&
            (l.sums[i].route != request->route || l.sums[i].status != request->reply.status))
         i++;
-    if (i == MOST_SUMS)
+    if (i == MAX_SUMS)
         return;
     if (i == l.n_sums)
-        l.sums[l.n_sums++] = (sum){.route = request->route, .status = request->reply.status};
-    sum *const s = &l.sums[i];
+        l.sums[l.n_sums++] = (log_sum){.route = request->route, .status = request->reply.status};
+    log_sum *const s = &l.sums[i];
     s->count++;
     s->seconds += seconds;
     if (seconds > s->longest)
@@ -208,7 +208,7 @@ void sv_log_request(const sv_request *request) {
         return;
     if (!l.all && comes_often(request)) {
         pthread_mutex_lock(&l.lock);
-        add_to_sums(request, seconds);
+        add_to_log_sums(request, seconds);
         pthread_mutex_unlock(&l.lock);
         return;
     }
@@ -222,11 +222,11 @@ void sv_log_request(const sv_request *request) {
                  now, request->route != NULL ? request->route->action : "none",
                  request->reply.status, 1e3 * seconds, request->n_body, request->reply.n_body);
     pthread_mutex_lock(&l.lock);
-    add_line(line, (size_t)n);
+    add_log_line(line, (size_t)n);
     pthread_mutex_unlock(&l.lock);
 }
 
-static void say(const char *event, const char *message) {
+static void log_event(const char *event, const char *message) {
     char now[32];
     sv_time_text(now);
     json_t *text = json_string(message);
@@ -241,7 +241,7 @@ static void say(const char *event, const char *message) {
     line[n] = '\n'; /* in the place of the 0: nobody reads it as a text below */
     if (l.runs) {
         pthread_mutex_lock(&l.lock);
-        add_line(line, n + 1);
+        add_log_line(line, n + 1);
         pthread_mutex_unlock(&l.lock);
     } else {
         write_out(line, n + 1);
@@ -250,9 +250,9 @@ static void say(const char *event, const char *message) {
 }
 
 void sv_log_warn(const char *message) {
-    say("warning", message);
+    log_event("warning", message);
 }
 
 void sv_log_note(const char *message) {
-    say("note", message);
+    log_event("note", message);
 }

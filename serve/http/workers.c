@@ -13,7 +13,7 @@ struct sv_workers {
     pthread_t threads[];
 };
 
-static sv_request *take(sv_workers *w) {
+static sv_request *take_request(sv_workers *w) {
     pthread_mutex_lock(&w->lock);
     while (w->first == NULL && !w->ends)
         pthread_cond_wait(&w->added, &w->lock);
@@ -27,10 +27,10 @@ static sv_request *take(sv_workers *w) {
     return request;
 }
 
-static void *work(void *context) {
+static void *run_worker(void *context) {
     sv_workers *const w = context;
     for (;;) {
-        sv_request *const request = take(w);
+        sv_request *const request = take_request(w);
         if (request == NULL)
             return NULL;
         const sv_when when = request->route->handle(request);
@@ -48,7 +48,7 @@ bool sv_workers_start(uint32_t n_threads, sv_workers **out) {
     pthread_cond_init(&w->added, NULL);
     w->last = &w->first;
     while (w->n_threads < n_threads &&
-           pthread_create(&w->threads[w->n_threads], NULL, work, w) == 0)
+           pthread_create(&w->threads[w->n_threads], NULL, run_worker, w) == 0)
         w->n_threads++;
     if (w->n_threads == n_threads) {
         *out = w;

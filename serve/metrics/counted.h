@@ -7,19 +7,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define SV_MOST_BOUNDS 18
-#define SV_MOST_REPAIRS 128
+#define SV_MAX_BOUNDS 18
+#define SV_MAX_REPAIRS 128
 #define SV_N_CODES 24
 
 /* How many values were at most as large as each bound, and their sum. */
 typedef struct sv_histogram {
-    atomic_uint_fast64_t counts[SV_MOST_BOUNDS + 1]; /* the last: above all bounds */
-    atomic_uint_fast64_t sum;                        /* in billionths */
+    atomic_uint_fast64_t counts[SV_MAX_BOUNDS + 1]; /* the last: above all bounds */
+    atomic_uint_fast64_t sum;                       /* in billionths */
 } sv_histogram;
 
 /* Bounds in ascending order; ended by 0. */
-extern const double sv_second_bounds[SV_MOST_BOUNDS + 1];
-extern const double sv_size_bounds[SV_MOST_BOUNDS + 1];
+extern const double sv_second_bounds[SV_MAX_BOUNDS + 1];
+extern const double sv_size_bounds[SV_MAX_BOUNDS + 1];
 
 /* Statuses of HTTP that are counted each for itself; the last, 0, is all others. */
 extern const int sv_codes[SV_N_CODES];
@@ -60,7 +60,7 @@ struct sv_metrics {
     atomic_uint_fast64_t all_connections;
     pthread_mutex_t lock; /* of what follows */
     size_t n_repairs;
-    sv_counted_repair repairs[SV_MOST_REPAIRS];
+    sv_counted_repair repairs[SV_MAX_REPAIRS];
 };
 
 #endif

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const double sv_second_bounds[SV_MOST_BOUNDS + 1] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
-                                                     0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
-                                                     1,      2.5,     5,      10,    30,     60};
-const double sv_size_bounds[SV_MOST_BOUNDS + 1] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+const double sv_second_bounds[SV_MAX_BOUNDS + 1] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                                    0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
+                                                    1,      2.5,     5,      10,    30,     60};
+const double sv_size_bounds[SV_MAX_BOUNDS + 1] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 
 const int sv_codes[SV_N_CODES] = {200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409,
                                   411, 413, 414, 415, 421, 422, 429, 431, 500, 503, 507, 0};
 
-static void add(atomic_uint_fast64_t *counter, uint64_t n) {
+static void add_count(atomic_uint_fast64_t *counter, uint64_t n) {
     (void)atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
@@ -23,8 +23,8 @@ static void add_value(sv_histogram *histogram, const double *bounds, double valu
     size_t i = 0;
     while (bounds[i] != 0 && value > bounds[i])
         i++;
-    add(&histogram->counts[bounds[i] != 0 ? i : SV_MOST_BOUNDS], 1);
-    add(&histogram->sum, value > 0 ? (uint64_t)(value * 1e9 + 0.5) : 0);
+    add_count(&histogram->counts[bounds[i] != 0 ? i : SV_MAX_BOUNDS], 1);
+    add_count(&histogram->sum, value > 0 ? (uint64_t)(value * 1e9 + 0.5) : 0);
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -78,10 +78,10 @@ void sv_metrics_free(sv_metrics *m) {
 
 static void count_refused(sv_metrics *m, int status) {
     switch (status) {
-    case 401: add(&m->refused[SV_REFUSED_TOKEN], 1); break;
-    case 403: add(&m->refused[SV_REFUSED_ROLE], 1); break;
-    case 421: add(&m->refused[SV_REFUSED_HOST], 1); break;
-    case 429: add(&m->refused[SV_REFUSED_RATE], 1); break;
+    case 401: add_count(&m->refused[SV_REFUSED_TOKEN], 1); break;
+    case 403: add_count(&m->refused[SV_REFUSED_ROLE], 1); break;
+    case 421: add_count(&m->refused[SV_REFUSED_HOST], 1); break;
+    case 429: add_count(&m->refused[SV_REFUSED_RATE], 1); break;
     default: break;
     }
 }
@@ -92,7 +92,7 @@ static sv_counted_action *count_status(sv_metrics *m, const sv_route *route, int
     size_t code = 0;
     while (sv_codes[code] != status && sv_codes[code] != 0)
         code++;
-    add(&m->actions[place].codes[code], 1);
+    add_count(&m->actions[place].codes[code], 1);
     count_refused(m, status);
     return &m->actions[place];
 }
@@ -105,7 +105,7 @@ void sv_metrics_request(sv_metrics *m, const sv_request *request) {
 void sv_metrics_connection(sv_metrics *m, int change) {
     (void)atomic_fetch_add_explicit(&m->connections, change, memory_order_relaxed);
     if (change > 0)
-        add(&m->all_connections, (uint64_t)change);
+        add_count(&m->all_connections, (uint64_t)change);
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -119,8 +119,8 @@ static sv_counted_repair *find_repair(sv_metrics *m, const efface_model_report *
             strcmp(r->reason, report->report.reason) == 0)
             return r;
     }
-    const bool last = m->n_repairs + 1 >= SV_MOST_REPAIRS;
-    sv_counted_repair *const r = &m->repairs[last ? SV_MOST_REPAIRS - 1 : m->n_repairs];
+    const bool last = m->n_repairs + 1 >= SV_MAX_REPAIRS;
+    sv_counted_repair *const r = &m->repairs[last ? SV_MAX_REPAIRS - 1 : m->n_repairs];
     if (r->reason == NULL) {
         *r = (sv_counted_repair){.family = report->family,
                                  .action = report->report.action,
@@ -132,9 +132,9 @@ static sv_counted_repair *find_repair(sv_metrics *m, const efface_model_report *
 
 void sv_metrics_change(sv_metrics *m, size_t store, const efface_store_report *report) {
     sv_counted_store *const s = &m->stores[store];
-    add(&s->forgotten, report->n_forgotten);
-    add(&s->learned, report->n_learned);
-    add(&s->updated, report->n_updated);
+    add_count(&s->forgotten, report->n_forgotten);
+    add_count(&s->learned, report->n_learned);
+    add_count(&s->updated, report->n_updated);
     pthread_mutex_lock(&m->lock);
     for (uint32_t i = 0; i < report->n_models; i++) {
         sv_counted_repair *const repair = find_repair(m, &report->models[i]);
@@ -154,17 +154,17 @@ void sv_metrics_waited(sv_metrics *m, size_t store, double seconds) {
 }
 
 void sv_metrics_snapshot(sv_metrics *m, size_t store, double seconds) {
-    add(&m->stores[store].snapshots, 1);
-    add(&m->stores[store].snapshot_nanoseconds, (uint64_t)(seconds * 1e9));
+    add_count(&m->stores[store].snapshots, 1);
+    add_count(&m->stores[store].snapshot_nanoseconds, (uint64_t)(seconds * 1e9));
 }
 
 void sv_metrics_reloaded(sv_metrics *m, size_t store) {
-    add(&m->stores[store].reloads, 1);
+    add_count(&m->stores[store].reloads, 1);
 }
 
 void sv_metrics_job(sv_metrics *m, const char *state) {
-    add(&m->jobs[strcmp(state, "done") == 0     ? SV_JOB_DONE
-                 : strcmp(state, "failed") == 0 ? SV_JOB_FAILED
-                                                : SV_JOB_CANCELLED],
-        1);
+    add_count(&m->jobs[strcmp(state, "done") == 0     ? SV_JOB_DONE
+                       : strcmp(state, "failed") == 0 ? SV_JOB_FAILED
+                                                      : SV_JOB_CANCELLED],
+              1);
 }

@@ -15,18 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static void put(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void print_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Failures are found once, at the end (ferror). */
-static void put(FILE *out, const char *format, ...) {
+static void print_text(FILE *out, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     (void)vfprintf(out, format, arguments);
     va_end(arguments);
 }
 
-static void head(FILE *out, const char *name, const char *kind, const char *help) {
-    put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+static void put_head(FILE *out, const char *name, const char *kind, const char *help) {
+    print_text(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
 static void put_value(FILE *out, const char *text) {
@@ -34,40 +34,40 @@ static void put_value(FILE *out, const char *text) {
         if (*text == '\n')
             (void)fputs("\\n", out);
         else
-            put(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+            print_text(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
 /* name{label="value"} or, with a label NULL, name. */
-static void begin(FILE *out, const char *name, const char *label, const char *value) {
-    put(out, "%s", name);
+static void put_name(FILE *out, const char *name, const char *label, const char *value) {
+    print_text(out, "%s", name);
     if (label == NULL)
         return;
-    put(out, "{%s=\"", label);
+    print_text(out, "{%s=\"", label);
     put_value(out, value);
-    put(out, "\"}");
+    print_text(out, "\"}");
 }
 
 static void put_whole(FILE *out, const char *name, const char *label, const char *value,
                       uint64_t number) {
-    begin(out, name, label, value);
-    put(out, " %" PRIu64 "\n", number);
+    put_name(out, name, label, value);
+    print_text(out, " %" PRIu64 "\n", number);
 }
 
 static void put_real(FILE *out, const char *name, const char *label, const char *value,
                      double number) {
-    begin(out, name, label, value);
-    put(out, " %.9g\n", number);
+    put_name(out, name, label, value);
+    print_text(out, " %.9g\n", number);
 }
 
-static uint64_t get(const atomic_uint_fast64_t *counter) {
+static uint64_t load_count(const atomic_uint_fast64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 static void put_bucket(FILE *out, const char *name, const char *label, const char *value,
                        const char *bound, uint64_t count) {
-    put(out, "%s_bucket{%s=\"", name, label);
+    print_text(out, "%s_bucket{%s=\"", name, label);
     put_value(out, value);
-    put(out, "\",le=\"%s\"} %" PRIu64 "\n", bound, count);
+    print_text(out, "\",le=\"%s\"} %" PRIu64 "\n", bound, count);
 }
 
 static void put_histogram(FILE *out, const char *name, const char *label, const char *value,
@@ -75,14 +75,14 @@ static void put_histogram(FILE *out, const char *name, const char *label, const 
     uint64_t count = 0;
     char text[64];
     for (size_t i = 0; bounds[i] != 0; i++) {
-        count += get(&h->counts[i]);
+        count += load_count(&h->counts[i]);
         (void)snprintf(text, sizeof text, "%g", bounds[i]);
         put_bucket(out, name, label, value, text, count);
     }
-    count += get(&h->counts[SV_MOST_BOUNDS]);
+    count += load_count(&h->counts[SV_MAX_BOUNDS]);
     put_bucket(out, name, label, value, "+Inf", count);
     (void)snprintf(text, sizeof text, "%s_sum", name);
-    put_real(out, text, label, value, 1e-9 * (double)get(&h->sum));
+    put_real(out, text, label, value, 1e-9 * (double)load_count(&h->sum));
     (void)snprintf(text, sizeof text, "%s_count", name);
     put_whole(out, text, label, value, count);
 }
@@ -90,37 +90,37 @@ static void put_histogram(FILE *out, const char *name, const char *label, const 
 /* ---------------------------------------------------------------- requests */
 
 static void put_requests(FILE *out, const sv_metrics *m) {
-    head(out, "efface_requests_total", "counter", "Requests that were answered.");
+    put_head(out, "efface_requests_total", "counter", "Requests that were answered.");
     for (size_t i = 0; i < m->n_actions; i++)
         for (size_t k = 0; k < SV_N_CODES; k++) {
-            const uint64_t n = get(&m->actions[i].codes[k]);
+            const uint64_t n = load_count(&m->actions[i].codes[k]);
             if (n == 0)
                 continue;
-            put(out, "efface_requests_total{action=\"%s\",code=\"", m->actions[i].name);
+            print_text(out, "efface_requests_total{action=\"%s\",code=\"", m->actions[i].name);
             if (sv_codes[k] != 0)
-                put(out, "%d\"} %" PRIu64 "\n", sv_codes[k], n);
+                print_text(out, "%d\"} %" PRIu64 "\n", sv_codes[k], n);
             else
-                put(out, "other\"} %" PRIu64 "\n", n);
+                print_text(out, "other\"} %" PRIu64 "\n", n);
         }
-    head(out, "efface_request_seconds", "histogram",
-         "Time from the head of a request to its reply.");
+    put_head(out, "efface_request_seconds", "histogram",
+             "Time from the head of a request to its reply.");
     for (size_t i = 0; i < m->n_actions; i++)
         put_histogram(out, "efface_request_seconds", "action", m->actions[i].name,
                       &m->actions[i].seconds, sv_second_bounds);
     static const char *const why[SV_N_REFUSED] = {"token", "role", "host", "rate"};
-    head(out, "efface_refused_total", "counter",
-         "Requests that were refused for their token, role, Host header or rate.");
+    put_head(out, "efface_refused_total", "counter",
+             "Requests that were refused for their token, role, Host header or rate.");
     for (size_t i = 0; i < SV_N_REFUSED; i++)
-        put_whole(out, "efface_refused_total", "why", why[i], get(&m->refused[i]));
+        put_whole(out, "efface_refused_total", "why", why[i], load_count(&m->refused[i]));
     const int64_t open = atomic_load_explicit(&m->connections, memory_order_relaxed);
-    head(out, "efface_connections", "gauge", "Connections that are open.");
+    put_head(out, "efface_connections", "gauge", "Connections that are open.");
     put_whole(out, "efface_connections", NULL, NULL, open > 0 ? (uint64_t)open : 0);
-    head(out, "efface_connections_total", "counter", "Connections that were opened.");
-    put_whole(out, "efface_connections_total", NULL, NULL, get(&m->all_connections));
+    put_head(out, "efface_connections_total", "counter", "Connections that were opened.");
+    put_whole(out, "efface_connections_total", NULL, NULL, load_count(&m->all_connections));
     static const char *const ends[SV_N_JOBS] = {"done", "failed", "cancelled"};
-    head(out, "efface_jobs_total", "counter", "Jobs that have ended, by their end.");
+    put_head(out, "efface_jobs_total", "counter", "Jobs that have ended, by their end.");
     for (size_t i = 0; i < SV_N_JOBS; i++)
-        put_whole(out, "efface_jobs_total", "state", ends[i], get(&m->jobs[i]));
+        put_whole(out, "efface_jobs_total", "state", ends[i], load_count(&m->jobs[i]));
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -130,15 +130,15 @@ static void put_repairs(FILE *out, sv_metrics *m) {
     for (int visited = 0; visited < 2; visited++) {
         const char *const name =
             visited ? "efface_repair_rows_visited_total" : "efface_repairs_total";
-        head(out, name, "counter",
-             visited ? "Rows that models looked at to follow changes."
-                     : "What changes were for models, by family, action and reason.");
+        put_head(out, name, "counter",
+                 visited ? "Rows that models looked at to follow changes."
+                         : "What changes were for models, by family, action and reason.");
         for (size_t i = 0; i < m->n_repairs; i++) {
             const sv_counted_repair *const r = &m->repairs[i];
-            put(out, "%s{family=\"%s\",action=\"%s\",reason=\"", name,
-                efface_family_name(r->family), efface_action_name(r->action));
+            print_text(out, "%s{family=\"%s\",action=\"%s\",reason=\"", name,
+                       efface_family_name(r->family), efface_action_name(r->action));
             put_value(out, r->reason);
-            put(out, "\"} %" PRIu64 "\n", visited ? r->rows_visited : r->times);
+            print_text(out, "\"} %" PRIu64 "\n", visited ? r->rows_visited : r->times);
         }
     }
     pthread_mutex_unlock(&m->lock);
@@ -147,16 +147,17 @@ static void put_repairs(FILE *out, sv_metrics *m) {
 /* A counter of each store; `offset` is its place in sv_counted_store. */
 static void put_of_stores(FILE *out, const sv_metrics *m, const sv_rooms *rooms, const char *name,
                           const char *help, size_t offset) {
-    head(out, name, "counter", help);
+    put_head(out, name, "counter", help);
     for (size_t i = 0; i < m->n_stores; i++)
-        put_whole(out, name, "store", sv_room_name(sv_rooms_at(rooms, i)),
-                  get((const atomic_uint_fast64_t *)(const void *)((const char *)&m->stores[i] +
-                                                                   offset)));
+        put_whole(
+            out, name, "store", sv_room_name(sv_rooms_at(rooms, i)),
+            load_count((const atomic_uint_fast64_t *)(const void *)((const char *)&m->stores[i] +
+                                                                    offset)));
 }
 
 static void put_histograms(FILE *out, const sv_metrics *m, const sv_rooms *rooms, const char *name,
                            const char *help, size_t offset, const double *bounds) {
-    head(out, name, "histogram", help);
+    put_head(out, name, "histogram", help);
     for (size_t i = 0; i < m->n_stores; i++)
         put_histogram(out, name, "store", sv_room_name(sv_rooms_at(rooms, i)),
                       (const sv_histogram *)(const void *)((const char *)&m->stores[i] + offset),
@@ -183,10 +184,10 @@ static void put_changes(FILE *out, sv_metrics *m, const sv_rooms *rooms) {
     put_of_stores(out, m, rooms, "efface_snapshots_total",
                   "Snapshots of models that were made for predictions.",
                   offsetof(sv_counted_store, snapshots));
-    head(out, "efface_snapshot_seconds_total", "counter", "Time that making them took.");
+    put_head(out, "efface_snapshot_seconds_total", "counter", "Time that making them took.");
     for (size_t i = 0; i < m->n_stores; i++)
         put_real(out, "efface_snapshot_seconds_total", "store", sv_room_name(sv_rooms_at(rooms, i)),
-                 1e-9 * (double)get(&m->stores[i].snapshot_nanoseconds));
+                 1e-9 * (double)load_count(&m->stores[i].snapshot_nanoseconds));
     put_of_stores(out, m, rooms, "efface_reloads_total",
                   "Times that another process had changed the store.",
                   offsetof(sv_counted_store, reloads));
@@ -199,7 +200,7 @@ typedef struct seen {
     efface_store_info info;
 } seen;
 
-static void look(const sv_room *room, seen *out) {
+static void look_at_store(const sv_room *room, seen *out) {
     efface_store *store = NULL;
     efface_error error;
     out->up = sv_room_open(room, &store, &error) == EFFACE_OK &&
@@ -209,7 +210,7 @@ static void look(const sv_room *room, seen *out) {
 
 static void put_sizes(FILE *out, const sv_rooms *rooms, const seen *all, const char *name,
                       const char *help, uint64_t (*size)(const efface_store_info *info)) {
-    head(out, name, "gauge", help);
+    put_head(out, name, "gauge", help);
     for (size_t i = 0; i < sv_rooms_count(rooms); i++)
         if (all[i].up)
             put_whole(out, name, "store", sv_room_name(sv_rooms_at(rooms, i)), size(&all[i].info));
@@ -242,8 +243,8 @@ static bool put_stores(FILE *out, const sv_rooms *rooms) {
     if (all == NULL)
         return false;
     for (size_t i = 0; i < n; i++)
-        look(sv_rooms_at(rooms, i), &all[i]);
-    head(out, "efface_store_up", "gauge", "Whether the store could be read just now.");
+        look_at_store(sv_rooms_at(rooms, i), &all[i]);
+    put_head(out, "efface_store_up", "gauge", "Whether the store could be read just now.");
     for (size_t i = 0; i < n; i++)
         put_whole(out, "efface_store_up", "store", sv_room_name(sv_rooms_at(rooms, i)), all[i].up);
     put_sizes(out, rooms, all, "efface_store_rows", "Rows.", rows_of);
@@ -266,9 +267,9 @@ static void put_memory(FILE *out) {
     if (!known)
         return;
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    head(out, "process_resident_memory_bytes", "gauge", "Memory in use.");
+    put_head(out, "process_resident_memory_bytes", "gauge", "Memory in use.");
     put_whole(out, "process_resident_memory_bytes", NULL, NULL, resident * page);
-    head(out, "process_virtual_memory_bytes", "gauge", "Addresses in use.");
+    put_head(out, "process_virtual_memory_bytes", "gauge", "Addresses in use.");
     put_whole(out, "process_virtual_memory_bytes", NULL, NULL, all * page);
 }
 
@@ -280,26 +281,26 @@ static void put_files(FILE *out) {
     while (readdir(folder) != NULL)
         n++;
     (void)closedir(folder);
-    head(out, "process_open_fds", "gauge", "Files and connections that are open.");
+    put_head(out, "process_open_fds", "gauge", "Files and connections that are open.");
     put_whole(out, "process_open_fds", NULL, NULL, n - 3); /* ".", ".." and the folder itself */
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    head(out, "process_max_fds", "gauge", "How many may be.");
+    put_head(out, "process_max_fds", "gauge", "How many may be.");
     put_whole(out, "process_max_fds", NULL, NULL, (uint64_t)limit.rlim_cur);
 }
 
 static void put_process(FILE *out, const sv_service *service) {
     const char *const kernels = efface_kernels_name();
     struct rusage used;
-    head(out, "efface_build_info", "gauge", "The version, and the kernels in use.");
-    put(out, "efface_build_info{version=\"%s\",kernels=\"%s\"} 1\n", efface_version(),
-        kernels != NULL ? kernels : "");
-    head(out, "process_start_time_seconds", "gauge", "When the process started, since 1970.");
-    put(out, "process_start_time_seconds %.3f\n",
-        (double)time(NULL) - (sv_now() - service->started));
+    put_head(out, "efface_build_info", "gauge", "The version, and the kernels in use.");
+    print_text(out, "efface_build_info{version=\"%s\",kernels=\"%s\"} 1\n", efface_version(),
+               kernels != NULL ? kernels : "");
+    put_head(out, "process_start_time_seconds", "gauge", "When the process started, since 1970.");
+    print_text(out, "process_start_time_seconds %.3f\n",
+               (double)time(NULL) - (sv_now() - service->started));
     if (getrusage(RUSAGE_SELF, &used) == 0) {
-        head(out, "process_cpu_seconds_total", "counter", "Time of processors.");
+        put_head(out, "process_cpu_seconds_total", "counter", "Time of processors.");
         put_real(out, "process_cpu_seconds_total", NULL, NULL,
                  (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                      1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
@@ -313,15 +314,15 @@ sv_when sv_get_metrics(sv_request *request) {
     char *text = NULL;
     size_t n_text = 0;
     FILE *const out = open_memstream(&text, &n_text);
-    bool right = out != NULL;
-    if (right) {
+    bool ok = out != NULL;
+    if (ok) {
         put_process(out, service);
         put_requests(out, service->metrics);
         put_changes(out, service->metrics, service->rooms);
-        right = put_stores(out, service->rooms) && ferror(out) == 0;
-        right = fclose(out) == 0 && right;
+        ok = put_stores(out, service->rooms) && ferror(out) == 0;
+        ok = fclose(out) == 0 && ok;
     }
-    if (right) {
+    if (ok) {
         sv_reply_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", text, n_text);
         return SV_NOW;
     }

@@ -22,8 +22,8 @@ static efface_status count_rows(const efface_model *model, const efface_data *da
     return status;
 }
 
-static efface_status draw(const sv_snapshot *o, const efface_data *data, json_t *pictures,
-                          efface_error *error) {
+static efface_status draw_clusters(const sv_snapshot *o, const efface_data *data, json_t *pictures,
+                                   efface_error *error) {
     sv_grid centers;
     sv_groups groups;
     const size_t n = sv_grid_read(o, "centroids", &centers) ? (size_t)centers.table.n_rows : 0;
@@ -64,7 +64,7 @@ efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *
         loaded.info = efface_model_get_info(loaded.model);
         /* Another process may have put another model in its place: then there is no picture now. */
         if (loaded.info.family == o->info.family && loaded.info.n_columns == o->info.n_columns)
-            status = draw(&loaded, data, pictures, error);
+            status = draw_clusters(&loaded, data, pictures, error);
     }
     efface_model_free(loaded.model);
     efface_data_free(data);

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NUMBERS (16u << 20) /* of a table that is read for a picture */
-#define MOST_GROUPS 200          /* that are shown */
-#define MOST_COLUMNS 200         /* the same */
-#define MOST_BARS 1000
+#define MAX_NUMBERS (16u << 20) /* of a table that is read for a picture */
+#define MAX_GROUPS 200          /* that are shown */
+#define MAX_COLUMNS 200         /* the same */
+#define MAX_BARS 1000
 
 bool sv_grid_read(const sv_snapshot *o, const char *name, sv_grid *out) {
     efface_error error;
     *out = (sv_grid){.values = NULL};
     if (efface_model_find_table(o->model, name, &out->table, &error) != EFFACE_OK ||
-        out->table.n_columns == 0 || out->table.n_rows > MOST_NUMBERS / out->table.n_columns)
+        out->table.n_columns == 0 || out->table.n_rows > MAX_NUMBERS / out->table.n_columns)
         return false;
     out->values = calloc(out->table.n_rows * out->table.n_columns + 1, sizeof *out->values);
     for (uint64_t i = 0; out->values != NULL && i < out->table.n_rows; i++)
@@ -54,16 +54,16 @@ typedef struct ranked {
 } ranked;
 
 /* The heavier first; of two with the same weight the one with the lower number. */
-static int compare(const void *a, const void *b) {
+static int compare_weights(const void *a, const void *b) {
     const ranked *const x = a, *const y = b;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     return (x->group > y->group) - (x->group < y->group);
 }
 
-static bool rank(sv_groups *g, size_t n) {
+static bool rank_groups(sv_groups *g, size_t n) {
     ranked *const all = calloc(n + 1, sizeof *all);
-    size_t *const largest = calloc(MOST_GROUPS, sizeof *largest);
+    size_t *const largest = calloc(MAX_GROUPS, sizeof *largest);
     if (all == NULL || largest == NULL) {
         free(all);
         free(largest);
@@ -71,8 +71,8 @@ static bool rank(sv_groups *g, size_t n) {
     }
     for (size_t i = 0; i < n; i++)
         all[i] = (ranked){g->weights[i], i};
-    qsort(all, n, sizeof *all, compare);
-    g->n_largest = n < MOST_GROUPS ? n : MOST_GROUPS;
+    qsort(all, n, sizeof *all, compare_weights);
+    g->n_largest = n < MAX_GROUPS ? n : MAX_GROUPS;
     for (size_t i = 0; i < g->n_largest; i++)
         largest[i] = all[i].group;
     g->largest = largest;
@@ -80,7 +80,7 @@ static bool rank(sv_groups *g, size_t n) {
     return true;
 }
 
-static double total(const sv_groups *g) {
+static double total_weight(const sv_groups *g) {
     double sum = 0.0;
     for (uint64_t i = 0; i < g->centers->table.n_rows; i++)
         sum += g->weights[i];
@@ -98,11 +98,11 @@ bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double 
                        .n_rows = n_rows,
                        .mean = mean,
                        .spread = spread};
-    if (mean == NULL || spread == NULL || !rank(out, (size_t)n)) {
+    if (mean == NULL || spread == NULL || !rank_groups(out, (size_t)n)) {
         sv_groups_free(out);
         return false;
     }
-    const double all = total(out);
+    const double all = total_weight(out);
     for (uint32_t j = 0; j < d && all > 0.0; j++) {
         double squares = 0.0;
         for (uint64_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ void sv_groups_free(sv_groups *groups) {
 void sv_draw_shares(json_t *pictures, const sv_groups *groups, const char *title,
                     const char *measure) {
     const efface_table *const table = &groups->centers->table;
-    const double all = total(groups);
+    const double all = total_weight(groups);
     json_t *const parts = json_array();
     for (size_t i = 0; i < groups->n_largest; i++) {
         const size_t group = groups->largest[i];
@@ -162,7 +162,7 @@ void sv_draw_profile(json_t *pictures, const sv_groups *groups, const char *titl
                      const char *text) {
     const efface_table *const table = &groups->centers->table;
     const uint32_t n_columns = table->n_columns - table->n_named;
-    const uint32_t end = table->n_named + (n_columns < MOST_COLUMNS ? n_columns : MOST_COLUMNS);
+    const uint32_t end = table->n_named + (n_columns < MAX_COLUMNS ? n_columns : MAX_COLUMNS);
     json_t *const names = json_array(), *const rows = json_array();
     for (uint32_t j = table->n_named; j < end; j++)
         (void)json_array_append_new(names, sv_json_table_column(groups->of, table, j));
@@ -175,7 +175,7 @@ void sv_draw_profile(json_t *pictures, const sv_groups *groups, const char *titl
                             rows, "of", sv_json_count(table->n_rows)));
 }
 
-static json_t *bar(const sv_terms *t, uint32_t place) {
+static json_t *draw_bar(const sv_terms *t, uint32_t place) {
     const uint32_t column = t->table->columns != NULL ? t->table->columns[place - t->table->n_named]
                                                       : place - t->table->n_named;
     const double value = t->coefficients[place];
@@ -191,8 +191,8 @@ void sv_draw_effects(json_t *pictures, const sv_terms *t, json_t *title) {
     const uint32_t n_named = t->table->n_named;
     const uint32_t n = t->table->n_columns - n_named;
     json_t *const bars = json_array();
-    for (uint32_t j = 0; j < n && j < MOST_BARS; j++)
-        (void)json_array_append_new(bars, bar(t, n_named + j));
+    for (uint32_t j = 0; j < n && j < MAX_BARS; j++)
+        (void)json_array_append_new(bars, draw_bar(t, n_named + j));
     const bool intercept = t->has_intercept && n_named > 0;
     const double wrong = intercept && t->errors != NULL ? t->errors[0] : (double)NAN;
     (void)json_array_append_new(

@@ -69,7 +69,7 @@ void sv_draw_effects(json_t *pictures, const sv_terms *terms, json_t *title);
 json_t *sv_row_text(const sv_snapshot *o, const efface_table *table, uint64_t row);
 
 /* Of one model, this many pictures of coefficients at most: one for each target or class. */
-#define SV_MOST_EFFECTS 12
+#define SV_MAX_EFFECTS 12
 
 /* What a profile of centers shows. */
 extern const char sv_centers_text[];

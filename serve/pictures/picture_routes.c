@@ -16,8 +16,8 @@ static void reply_text(sv_request *request, const char *drawn) {
 
 /* Draws a model and replies. Somebody may have changed the store after the snapshot was taken:
  * then the pictures are of a later state than the snapshot, and are not kept with it. */
-static efface_status draw(sv_request *request, sv_room *room, sv_snapshot *snapshot,
-                          efface_error *error) {
+static efface_status draw_and_reply(sv_request *request, sv_room *room, sv_snapshot *snapshot,
+                                    efface_error *error) {
     json_t *pictures = NULL;
     uint64_t changes = 0;
     efface_status status = sv_draw_model(room, snapshot, &pictures, error);
@@ -48,7 +48,7 @@ sv_when sv_get_picture(sv_request *request) {
     if (drawn != NULL)
         reply_text(request, drawn);
     else if (status == EFFACE_OK)
-        status = draw(request, room, snapshot, &error);
+        status = draw_and_reply(request, room, snapshot, &error);
     if (status != EFFACE_OK)
         sv_refuse_error(request, &error);
     sv_snapshot_drop(room, snapshot);

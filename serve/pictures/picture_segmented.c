@@ -9,7 +9,7 @@ static void draw_segment_terms(const sv_snapshot *o, json_t *pictures) {
     sv_grid terms;
     const bool has = sv_grid_read(o, "coefficients", &terms);
     for (uint64_t i = 0;
-         has && params.n_targets > 0 && i < SV_MOST_EFFECTS && i < terms.table.n_rows; i++) {
+         has && params.n_targets > 0 && i < SV_MAX_EFFECTS && i < terms.table.n_rows; i++) {
         const sv_terms shown = {.of = o,
                                 .table = &terms.table,
                                 .coefficients = sv_grid_row(&terms, i),

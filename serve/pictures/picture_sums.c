@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_FEATURES 512 /* for deviations, which take time with the cube of these */
+#define MAX_FEATURES 512 /* for deviations, which take time with the cube of these */
 
 /* ---------------------------------------------------------------- linear models */
 
@@ -19,28 +19,26 @@ static double *column_deviations(const sv_snapshot *o) {
     efface_error error;
     double *const squares = calloc(d + (size_t)1, sizeof *squares);
     double *const entries = calloc(d + (size_t)1, sizeof *entries);
-    bool right =
-        squares != NULL && entries != NULL && d <= MOST_FEATURES &&
-        efface_components_compute(o->model, &all, &components, &error) == EFFACE_OK &&
-        efface_predictor_find_table(components, "components", &table, &error) == EFFACE_OK &&
-        table.part_name == NULL && table.n_named == 0 && table.n_columns <= d;
-    for (uint64_t i = 0; right && i < table.n_rows; i++) {
+    bool ok = squares != NULL && entries != NULL && d <= MAX_FEATURES &&
+              efface_components_compute(o->model, &all, &components, &error) == EFFACE_OK &&
+              efface_predictor_find_table(components, "components", &table, &error) == EFFACE_OK &&
+              table.part_name == NULL && table.n_named == 0 && table.n_columns <= d;
+    for (uint64_t i = 0; ok && i < table.n_rows; i++) {
         double variance[2];
-        right =
-            efface_predictor_read_table(components, "variances", i, variance, &error) ==
-                EFFACE_OK &&
-            efface_predictor_read_table(components, "components", i, entries, &error) == EFFACE_OK;
-        for (uint32_t j = 0; right && j < table.n_columns; j++)
+        ok = efface_predictor_read_table(components, "variances", i, variance, &error) ==
+                 EFFACE_OK &&
+             efface_predictor_read_table(components, "components", i, entries, &error) == EFFACE_OK;
+        for (uint32_t j = 0; ok && j < table.n_columns; j++)
             squares[table.columns != NULL ? table.columns[j] : j] +=
                 variance[0] * entries[j] * entries[j];
     }
-    for (uint32_t j = 0; right && j < d; j++)
+    for (uint32_t j = 0; ok && j < d; j++)
         squares[j] = efface_model_is_input(o->model, j) ? sqrt(squares[j]) : (double)NAN;
     efface_predictor_free(components);
     free(entries);
-    if (!right)
+    if (!ok)
         free(squares);
-    return right ? squares : NULL;
+    return ok ? squares : NULL;
 }
 
 /* The coefficients of targets; or of classes, whose scores they change. */
@@ -52,7 +50,7 @@ static void draw_coefficients(const sv_snapshot *o, json_t *pictures) {
     double *const deviations =
         has && coefficients.table.part_name == NULL ? column_deviations(o) : NULL;
     /* Features that stand for all columns at once have no names, and nothing to show. */
-    for (uint64_t i = 0; has && coefficients.table.part_name == NULL && i < SV_MOST_EFFECTS &&
+    for (uint64_t i = 0; has && coefficients.table.part_name == NULL && i < SV_MAX_EFFECTS &&
                          i < coefficients.table.n_rows;
          i++) {
         const sv_terms terms = {

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_COLUMNS 512 /* components take time with the cube of the columns */
+#define MAX_COLUMNS 512 /* components take time with the cube of the columns */
 
 /* The centers around their mean, where floats are densest. If the model scales its columns, they
  * are divided by the range that the centers have: the columns count alike, as they do there. */
@@ -108,7 +108,7 @@ static json_t *list_points(const sv_groups *g, const float *values,
 
 void sv_draw_map(json_t *pictures, const sv_groups *g, const char *title, bool scaled) {
     const efface_table *const table = &g->centers->table;
-    if (table->n_rows < 2 || table->n_columns > MOST_COLUMNS)
+    if (table->n_rows < 2 || table->n_columns > MAX_COLUMNS)
         return;
     float *const values = place_centers(g, scaled);
     efface_predictor *const components = values != NULL ? find_components(g, values) : NULL;

@@ -35,7 +35,7 @@ json_t *sv_job_json(const sv_job *job) {
 }
 
 /* Reads a member that is a text, or null, or missing; false if it is too long or something else. */
-static bool read_text(const json_t *json, const char *key, char *out, size_t n_out) {
+static bool read_job_text(const json_t *json, const char *key, char *out, size_t n_out) {
     const json_t *const value = json_object_get(json, key);
     const char *const text = json_string_value(value);
     if (value == NULL || json_is_null(value))
@@ -58,17 +58,17 @@ bool sv_job_read(const json_t *json, sv_job *job) {
     job->identical = json_is_true(json_object_get(json, "identical"));
     job->part = job->state == SV_JOB_DONE ? 1.0 : -1.0;
     return state != NULL && number < sizeof states / sizeof states[0] &&
-           read_text(json, "job", job->id, sizeof job->id) &&
-           read_text(json, "store", job->store, sizeof job->store) &&
-           read_text(json, "model", job->model, sizeof job->model) &&
-           read_text(json, "started", job->started, sizeof job->started) &&
-           read_text(json, "ended", job->ended, sizeof job->ended) &&
-           read_text(json, "what", job->what, sizeof job->what) &&
-           read_text(json, "where", job->where, sizeof job->where) &&
-           read_text(json, "digest", job->digest, sizeof job->digest) &&
+           read_job_text(json, "job", job->id, sizeof job->id) &&
+           read_job_text(json, "store", job->store, sizeof job->store) &&
+           read_job_text(json, "model", job->model, sizeof job->model) &&
+           read_job_text(json, "started", job->started, sizeof job->started) &&
+           read_job_text(json, "ended", job->ended, sizeof job->ended) &&
+           read_job_text(json, "what", job->what, sizeof job->what) &&
+           read_job_text(json, "where", job->where, sizeof job->where) &&
+           read_job_text(json, "digest", job->digest, sizeof job->digest) &&
            (!json_is_object(error) ||
-            (read_text(error, "code", job->code, sizeof job->code) &&
-             read_text(error, "message", job->message, sizeof job->message))) &&
+            (read_job_text(error, "code", job->code, sizeof job->code) &&
+             read_job_text(error, "message", job->message, sizeof job->message))) &&
            strlen(job->id) == SV_JOB_ID_BYTES - 1 && job->store[0] != 0 && job->model[0] != 0;
 }
 

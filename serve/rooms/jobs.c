@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define N_RUNNING 2
-#define MOST_ENDED 1000
-#define MOST_WAITING 1000
+#define MAX_ENDED 1000
+#define MAX_WAITING 1000
 #define NICE 10 /* lower than requests */
 
 struct sv_jobs {
@@ -44,14 +44,14 @@ static void write_time(char out[24]) {
 
 /* ---------------------------------------------------------------- the list, under the lock */
 
-static sv_job *find(const sv_jobs *jobs, const char *id) {
+static sv_job *find_job(const sv_jobs *jobs, const char *id) {
     for (size_t i = 0; i < jobs->n_jobs; i++)
         if (strcmp(jobs->jobs[i]->id, id) == 0)
             return jobs->jobs[i];
     return NULL;
 }
 
-static bool append(sv_jobs *jobs, const sv_job *job) {
+static bool append_job(sv_jobs *jobs, const sv_job *job) {
     if (jobs->n_jobs == jobs->capacity) {
         const size_t capacity = 2 * jobs->capacity + 16;
         sv_job **const more = realloc(jobs->jobs, capacity * sizeof *more);
@@ -68,7 +68,7 @@ static bool append(sv_jobs *jobs, const sv_job *job) {
     return true;
 }
 
-static void take_out(sv_jobs *jobs, size_t place) {
+static void take_job_out(sv_jobs *jobs, size_t place) {
     free(jobs->jobs[place]);
     jobs->n_jobs--;
     memmove(&jobs->jobs[place], &jobs->jobs[place + 1],
@@ -80,16 +80,16 @@ static void forget_old(sv_jobs *jobs) {
     size_t n_ended = 0;
     for (size_t i = 0; i < jobs->n_jobs; i++)
         n_ended += has_ended(jobs->jobs[i]);
-    for (size_t i = 0; n_ended > MOST_ENDED && i < jobs->n_jobs;)
+    for (size_t i = 0; n_ended > MAX_ENDED && i < jobs->n_jobs;)
         if (has_ended(jobs->jobs[i])) {
-            take_out(jobs, i);
+            take_job_out(jobs, i);
             n_ended--;
         } else {
             i++;
         }
 }
 
-static json_t *list(const sv_jobs *jobs, bool newest_first) {
+static json_t *list_jobs(const sv_jobs *jobs, bool newest_first) {
     json_t *const array = json_array();
     for (size_t i = 0; i < jobs->n_jobs; i++)
         if (json_array_append_new(
@@ -101,7 +101,7 @@ static json_t *list(const sv_jobs *jobs, bool newest_first) {
 }
 
 static bool write_file(const sv_jobs *jobs) {
-    json_t *const array = list(jobs, false);
+    json_t *const array = list_jobs(jobs, false);
     const bool written = array != NULL && sv_job_file_write(jobs->path, array);
     json_decref(array);
     return written;
@@ -115,7 +115,7 @@ typedef struct running {
     sv_job *job;
 } running;
 
-static int follow(void *context, double part) {
+static int follow_job(void *context, double part) {
     const running *const r = context;
     pthread_mutex_lock(&r->jobs->lock);
     if (part > r->job->part)
@@ -127,7 +127,7 @@ static int follow(void *context, double part) {
 
 /* Waits for a job and takes it; NULL when the service ends. `copy` gets what it is: the job itself
  * is looked at under the lock only, for somebody may cancel it. */
-static sv_job *take(sv_jobs *jobs, sv_job *copy) {
+static sv_job *take_job(sv_jobs *jobs, sv_job *copy) {
     sv_job *found = NULL;
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->ends && found == NULL) {
@@ -170,16 +170,16 @@ static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool fini
     pthread_mutex_unlock(&jobs->lock);
 }
 
-static void *work(void *context) {
+static void *run_jobs(void *context) {
     sv_jobs *const jobs = context;
     (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, and of those that a fit makes */
     for (;;) {
         sv_job result;
-        sv_job *const job = take(jobs, &result);
+        sv_job *const job = take_job(jobs, &result);
         if (job == NULL)
             return NULL;
         running r = {jobs, job};
-        const bool finished = sv_check_model(jobs->service->rooms, &result, follow, &r);
+        const bool finished = sv_check_model(jobs->service->rooms, &result, follow_job, &r);
         put_down(jobs, job, &result, finished);
     }
 }
@@ -208,10 +208,10 @@ sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
                 same = jobs->jobs[i];
         }
     if (same == NULL) {
-        if (n_waiting >= MOST_WAITING || !append(jobs, &job)) {
+        if (n_waiting >= MAX_WAITING || !append_job(jobs, &job)) {
             added = SV_JOB_TOO_MANY;
         } else if (!write_file(jobs)) {
-            take_out(jobs, jobs->n_jobs - 1);
+            take_job_out(jobs, jobs->n_jobs - 1);
             added = SV_JOB_NOT_WRITTEN;
         } else {
             pthread_cond_broadcast(&jobs->changed);
@@ -224,7 +224,7 @@ sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
 
 bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out) {
     pthread_mutex_lock(&jobs->lock);
-    const sv_job *const job = find(jobs, id);
+    const sv_job *const job = find_job(jobs, id);
     if (job != NULL)
         *out = *job;
     pthread_mutex_unlock(&jobs->lock);
@@ -233,7 +233,7 @@ bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out) {
 
 bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
     pthread_mutex_lock(&jobs->lock);
-    sv_job *const job = find(jobs, id);
+    sv_job *const job = find_job(jobs, id);
     if (job != NULL && job->state == SV_JOB_WAITS) {
         job->state = SV_JOB_CANCELLED;
         write_time(job->ended);
@@ -250,7 +250,7 @@ bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
 
 json_t *sv_jobs_list(sv_jobs *jobs) {
     pthread_mutex_lock(&jobs->lock);
-    json_t *const array = list(jobs, true);
+    json_t *const array = list_jobs(jobs, true);
     pthread_mutex_unlock(&jobs->lock);
     return array;
 }
@@ -272,21 +272,21 @@ static char *name_file(const char *tokens) {
 static bool read_jobs(sv_jobs *jobs, char *message, size_t n_message) {
     json_t *array = NULL, *item;
     size_t i;
-    bool right = sv_job_file_read(jobs->path, &array, message, n_message);
+    bool ok = sv_job_file_read(jobs->path, &array, message, n_message);
     json_array_foreach(array, i, item) {
         sv_job job;
-        if (!right || !sv_job_read(item, &job))
+        if (!ok || !sv_job_read(item, &job))
             continue; /* of another version, perhaps */
         if (!has_ended(&job)) {
             job.state = SV_JOB_WAITS;
             job.started[0] = 0;
         }
-        right = append(jobs, &job);
-        if (!right)
+        ok = append_job(jobs, &job);
+        if (!ok)
             (void)snprintf(message, n_message, "memory is short");
     }
     json_decref(array);
-    return right;
+    return ok;
 }
 
 bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_message) {
@@ -301,18 +301,18 @@ bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_me
     pthread_cond_init(&jobs->changed, NULL);
     if (jobs->path != NULL)
         jobs->lock_file = sv_job_file_lock(jobs->path, message, n_message);
-    bool right = jobs->lock_file >= 0 && read_jobs(jobs, message, n_message);
-    while (right && jobs->n_threads < N_RUNNING) {
-        right = pthread_create(&jobs->threads[jobs->n_threads], NULL, work, jobs) == 0;
-        jobs->n_threads += right;
-        if (!right)
+    bool ok = jobs->lock_file >= 0 && read_jobs(jobs, message, n_message);
+    while (ok && jobs->n_threads < N_RUNNING) {
+        ok = pthread_create(&jobs->threads[jobs->n_threads], NULL, run_jobs, jobs) == 0;
+        jobs->n_threads += ok;
+        if (!ok)
             (void)snprintf(message, n_message, "the system has no more threads");
     }
-    if (right)
+    if (ok)
         *out = jobs;
     else
         sv_jobs_close(jobs);
-    return right;
+    return ok;
 }
 
 void sv_jobs_close(sv_jobs *jobs) {
@@ -325,7 +325,7 @@ void sv_jobs_close(sv_jobs *jobs) {
     for (size_t i = 0; i < jobs->n_threads; i++)
         pthread_join(jobs->threads[i], NULL);
     while (jobs->n_jobs > 0)
-        take_out(jobs, jobs->n_jobs - 1);
+        take_job_out(jobs, jobs->n_jobs - 1);
     pthread_cond_destroy(&jobs->changed);
     pthread_mutex_destroy(&jobs->lock);
     if (jobs->lock_file >= 0)

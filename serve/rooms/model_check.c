@@ -28,7 +28,7 @@ static void end_reading(following *f) {
     f->is_same = sv_room_count(f->room, &now, &error) == EFFACE_OK && now == f->changes;
 }
 
-static int tell(void *context, double part) {
+static int tell_part(void *context, double part) {
     following *const f = context;
     if (part < f->last && !f->has_read)
         end_reading(f); /* the fit begins at 0 again */
@@ -38,13 +38,13 @@ static int tell(void *context, double part) {
     return f->follow(f->context, part >= 0.0 ? whole : -1.0);
 }
 
-static efface_status check(sv_job *job, following *f, efface_error *error) {
+static efface_status check_stored_model(sv_job *job, following *f, efface_error *error) {
     efface_store *store = NULL;
     efface_stored_model about;
     efface_difference difference = {.identical = 0};
     efface_status status = sv_room_count(f->room, &f->changes, error);
     if (status == EFFACE_OK)
-        status = sv_room_open_followed(f->room, tell, f, &store, error);
+        status = sv_room_open_followed(f->room, tell_part, f, &store, error);
     if (status == EFFACE_OK)
         status = efface_store_find_model(store, job->model, &about, error);
     if (status == EFFACE_OK)
@@ -70,7 +70,8 @@ bool sv_check_model(const sv_rooms *rooms, sv_job *job, int (*follow)(void *cont
                    .room = sv_rooms_find(rooms, job->store),
                    .last = -1.0};
     efface_error error = {.status = EFFACE_E_NOT_FOUND};
-    const efface_status status = f.room != NULL ? check(job, &f, &error) : EFFACE_E_NOT_FOUND;
+    const efface_status status =
+        f.room != NULL ? check_stored_model(job, &f, &error) : EFFACE_E_NOT_FOUND;
     if (status == EFFACE_E_INTERRUPTED)
         return false;
     job->state = status == EFFACE_OK ? SV_JOB_DONE : SV_JOB_FAILED;

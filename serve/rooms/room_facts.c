@@ -24,15 +24,15 @@ bool sv_copy_columns(efface_store *store, const uint32_t *columns, uint32_t n_co
                      char ***names, double **offsets) {
     char **const texts = calloc((size_t)n_columns + 1, sizeof *texts);
     double *const numbers = calloc((size_t)n_columns + 1, sizeof *numbers);
-    bool right = texts != NULL && numbers != NULL;
-    for (uint32_t j = 0; right && j < n_columns; j++) {
+    bool ok = texts != NULL && numbers != NULL;
+    for (uint32_t j = 0; ok && j < n_columns; j++) {
         const uint32_t column = columns != NULL ? columns[j] : j;
         const char *const name = efface_store_column(store, column);
         numbers[j] = efface_store_offset(store, column);
         texts[j] = name != NULL ? strdup(name) : NULL;
-        right = name == NULL || texts[j] != NULL;
+        ok = name == NULL || texts[j] != NULL;
     }
-    if (right) {
+    if (ok) {
         *names = texts;
         *offsets = numbers;
         return true;
@@ -45,7 +45,7 @@ bool sv_copy_columns(efface_store *store, const uint32_t *columns, uint32_t n_co
 /* ---------------------------------------------------------------- the count of changes */
 
 /* A handle whose file was replaced is closed, and the file that is there now is opened. */
-static efface_status count(sv_room *room, uint64_t *changes, efface_error *error) {
+static efface_status count_changes(sv_room *room, uint64_t *changes, efface_error *error) {
     if (room->counter != NULL) {
         if (efface_store_count_changes(room->counter, changes, error) == EFFACE_OK) {
             *changes |= room->n_opened << 32;
@@ -65,7 +65,7 @@ static efface_status count(sv_room *room, uint64_t *changes, efface_error *error
 
 efface_status sv_room_count(sv_room *room, uint64_t *changes, efface_error *error) {
     pthread_mutex_lock(&room->lock);
-    const efface_status status = count(room, changes, error);
+    const efface_status status = count_changes(room, changes, error);
     pthread_mutex_unlock(&room->lock);
     return status;
 }
@@ -121,7 +121,7 @@ static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts 
     return status;
 }
 
-static void drop(const sv_facts *facts) {
+static void drop_facts(const sv_facts *facts) {
     sv_facts *const own = (sv_facts *)(uintptr_t)facts;
     if (own != NULL && --own->n_users == 0)
         free_facts(own);
@@ -136,7 +136,7 @@ static bool is_settled(const sv_facts *facts) {
 efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *error) {
     uint64_t changes = 0;
     pthread_mutex_lock(&room->lock);
-    efface_status status = count(room, &changes, error);
+    efface_status status = count_changes(room, &changes, error);
     const bool stale = room->facts == NULL || room->facts->changes >> 32 != changes >> 32 ||
                        (room->facts->changes != changes &&
                         (!is_settled(room->facts) || sv_now() - room->facts->begun > 1.0));
@@ -144,7 +144,7 @@ efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *e
         sv_facts *facts = NULL;
         status = read_facts(room, changes, &facts, error);
         if (status == EFFACE_OK) {
-            drop(room->facts);
+            drop_facts(room->facts);
             room->facts = facts;
         }
     }
@@ -158,12 +158,12 @@ efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *e
 
 void sv_facts_drop(sv_room *room, const sv_facts *facts) {
     pthread_mutex_lock(&room->lock);
-    drop(facts);
+    drop_facts(facts);
     pthread_mutex_unlock(&room->lock);
 }
 
 void sv_facts_clear(sv_room *room) {
-    drop(room->facts);
+    drop_facts(room->facts);
     room->facts = NULL;
     efface_store_close(room->counter);
     room->counter = NULL;

@@ -68,22 +68,22 @@ static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, ch
 bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message) {
     const sv_options *const options = service->options;
     sv_rooms *const rooms = calloc(1, sizeof *rooms + options->n_stores * sizeof rooms->rooms[0]);
-    bool right = rooms != NULL;
-    if (!right)
+    bool ok = rooms != NULL;
+    if (!ok)
         (void)snprintf(message, n_message, "memory is short");
-    for (size_t i = 0; right && i < options->n_stores; i++) {
+    for (size_t i = 0; ok && i < options->n_stores; i++) {
         rooms->rooms[i].service = service;
         rooms->rooms[i].number = i;
         pthread_mutex_init(&rooms->rooms[i].lock, NULL);
         pthread_mutex_init(&rooms->rooms[i].making, NULL);
-        right = open_room(rooms, &rooms->rooms[i], options->stores[i], message, n_message);
+        ok = open_room(rooms, &rooms->rooms[i], options->stores[i], message, n_message);
         rooms->n_rooms++;
     }
-    if (right)
+    if (ok)
         *out = rooms;
     else
         sv_rooms_close(rooms);
-    return right;
+    return ok;
 }
 
 void sv_rooms_close(sv_rooms *rooms) {

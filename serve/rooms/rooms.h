@@ -68,9 +68,9 @@ efface_status sv_room_count(sv_room *room, uint64_t *changes, efface_error *erro
 
 /* A request that changes the store, or that looks at what a change would take. */
 typedef struct sv_change {
-    efface_store_change change; /* kind, request, data and texts are the caller's; the rest is
+    efface_store_change asked; /* kind, request, data and texts are the caller's; the rest is
                                    filled, and the report is the caller's to release */
-    bool only_look;             /* a preview of forgetting */
+    bool only_look;            /* a preview of forgetting */
     void (*done)(struct sv_change *change);
     void *context;
     struct sv_change *next; /* these are for writer.c */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TURNS 3
+#define MAX_TURNS 3
 #define YOUNG_SECONDS 1.0
 
 static void free_snapshot(sv_snapshot *s) {
@@ -87,7 +87,8 @@ static efface_status read_model(efface_store *store, const char *name, sv_snapsh
 /* Each call of the store is a transaction of its own, and somebody may change the store between
  * two: then everything is read again. Where changes never pause, the last reading is taken: the
  * model is whole, and all that may be amiss is the text of a class that has just gone. */
-static efface_status make(sv_room *room, const char *name, sv_snapshot **out, efface_error *error) {
+static efface_status make_snapshot(sv_room *room, const char *name, sv_snapshot **out,
+                                   efface_error *error) {
     const double begin = sv_now();
     efface_status status = EFFACE_OK;
     *out = NULL;
@@ -104,7 +105,7 @@ static efface_status make(sv_room *room, const char *name, sv_snapshot **out, ef
         efface_store_close(store);
         if (status == EFFACE_OK)
             status = sv_room_count(room, &after, error);
-        if (status == EFFACE_OK && (before == after || turn == MOST_TURNS)) {
+        if (status == EFFACE_OK && (before == after || turn == MAX_TURNS)) {
             s->changes = before;
             s->begun = begun;
             *out = s;
@@ -120,12 +121,12 @@ static efface_status make(sv_room *room, const char *name, sv_snapshot **out, ef
 /* ---------------------------------------------------------------- handing out */
 
 /* With the lock. */
-static void drop(sv_snapshot *s) {
+static void drop_snapshot(sv_snapshot *s) {
     if (--s->n_users == 0)
         free_snapshot(s);
 }
 
-static sv_snapshot **find(sv_room *room, const char *name) {
+static sv_snapshot **find_snapshot(sv_room *room, const char *name) {
     sv_snapshot **s = &room->snapshots;
     while (*s != NULL && strcmp((*s)->name, name) != 0)
         s = &(*s)->next;
@@ -136,7 +137,7 @@ static sv_snapshot **find(sv_room *room, const char *name) {
  * then has seen no later change acknowledged. */
 static sv_snapshot *find_ready(sv_room *room, const char *name, uint64_t changes, double entered) {
     pthread_mutex_lock(&room->lock);
-    sv_snapshot *s = *find(room, name);
+    sv_snapshot *s = *find_snapshot(room, name);
     if (s != NULL && (s->changes == changes || s->begun >= entered))
         s->n_users++;
     else
@@ -146,9 +147,9 @@ static sv_snapshot *find_ready(sv_room *room, const char *name, uint64_t changes
 }
 
 /* Puts a snapshot in the place of an older one of the same name; NULL: the model is gone. */
-static void put(sv_room *room, const char *name, sv_snapshot *s) {
+static void put_snapshot(sv_room *room, const char *name, sv_snapshot *s) {
     pthread_mutex_lock(&room->lock);
-    sv_snapshot **const place = find(room, name);
+    sv_snapshot **const place = find_snapshot(room, name);
     sv_snapshot *const old = *place;
     if (old != NULL)
         *place = old->next;
@@ -158,7 +159,7 @@ static void put(sv_room *room, const char *name, sv_snapshot *s) {
         room->snapshots = s;
     }
     if (old != NULL)
-        drop(old);
+        drop_snapshot(old);
     pthread_mutex_unlock(&room->lock);
 }
 
@@ -175,9 +176,9 @@ efface_status sv_snapshot_take(sv_room *room, const char *name, bool only_ready,
     pthread_mutex_lock(&room->making);
     *out = find_ready(room, name, changes, entered);
     if (*out == NULL) {
-        status = make(room, name, out, error);
+        status = make_snapshot(room, name, out, error);
         if (status == EFFACE_OK || status == EFFACE_E_NOT_FOUND)
-            put(room, name, *out);
+            put_snapshot(room, name, *out);
     }
     pthread_mutex_unlock(&room->making);
     return status;
@@ -187,7 +188,7 @@ void sv_snapshot_drop(sv_room *room, sv_snapshot *snapshot) {
     if (snapshot == NULL)
         return;
     pthread_mutex_lock(&room->lock);
-    drop(snapshot);
+    drop_snapshot(snapshot);
     pthread_mutex_unlock(&room->lock);
 }
 
@@ -217,7 +218,7 @@ void sv_snapshots_drop_old(sv_room *room, uint64_t changes) {
             s = &old->next;
         } else {
             *s = old->next;
-            drop(old);
+            drop_snapshot(old);
         }
     }
     pthread_mutex_unlock(&room->lock);
@@ -227,6 +228,6 @@ void sv_snapshots_clear(sv_room *room) {
     while (room->snapshots != NULL) {
         sv_snapshot *const s = room->snapshots;
         room->snapshots = s->next;
-        drop(s);
+        drop_snapshot(s);
     }
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_TOGETHER 256
+#define MAX_TOGETHER 256
 #define WAIT_SECONDS 10.0
 #define LOOK_SECONDS 1
 
@@ -76,23 +76,23 @@ static void look_for_others(sv_writer *w) {
     w->seen = now;
 }
 
-static void finish(sv_writer *w, sv_change *change) {
-    if (change->change.status == EFFACE_OK && !change->only_look)
-        sv_metrics_change(w->room->service->metrics, w->room->number, &change->change.report);
+static void finish_change(sv_writer *w, sv_change *change) {
+    if (change->asked.status == EFFACE_OK && !change->only_look)
+        sv_metrics_change(w->room->service->metrics, w->room->number, &change->asked.report);
     change->done(change);
 }
 
-static void fail(sv_change *change, const efface_error *error) {
-    change->change.status = error->status;
-    change->change.error = *error;
-    memset(&change->change.report, 0, sizeof change->change.report);
+static void fail_change(sv_change *change, const efface_error *error) {
+    change->asked.status = error->status;
+    change->asked.error = *error;
+    memset(&change->asked.report, 0, sizeof change->asked.report);
 }
 
-static void look(sv_writer *w, sv_change *change) {
-    efface_store_change *const asked = &change->change;
+static void preview_change(sv_writer *w, sv_change *change) {
+    efface_store_change *const asked = &change->asked;
     efface_error error;
     if (open_store(w, &error) != EFFACE_OK) {
-        fail(change, &error);
+        fail_change(change, &error);
         return;
     }
     asked->status = efface_store_preview(w->store, asked->request, &asked->report, &asked->error);
@@ -103,13 +103,13 @@ static void look(sv_writer *w, sv_change *change) {
 
 /* Does changes in one transaction. What the library took for one failure may have been caused by
  * one change, such as a set of rows that memory does not hold twice: then each is done alone. */
-static void change_all(sv_writer *w, sv_change *const *changes, efface_store_change *asked,
+static void do_changes(sv_writer *w, sv_change *const *changes, efface_store_change *asked,
                        size_t n) {
     efface_error error;
     const double begin = sv_now();
     notice_others(w);
     for (size_t i = 0; i < n; i++)
-        asked[i] = changes[i]->change;
+        asked[i] = changes[i]->asked;
     efface_status status = open_store(w, &error);
     if (status == EFFACE_OK)
         status = efface_store_change_all(w->store, asked, n, &error);
@@ -117,13 +117,13 @@ static void change_all(sv_writer *w, sv_change *const *changes, efface_store_cha
         close_store(w);
     if (status == EFFACE_E_MEMORY && n > 1) {
         for (size_t i = 0; i < n; i++)
-            change_all(w, &changes[i], &asked[i], 1);
+            do_changes(w, &changes[i], &asked[i], 1);
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        changes[i]->change = asked[i];
+        changes[i]->asked = asked[i];
         if (status != EFFACE_OK)
-            fail(changes[i], &error);
+            fail_change(changes[i], &error);
     }
     if (sv_room_count(w->room, &w->changes, &error) != EFFACE_OK)
         w->changes = 0;
@@ -148,11 +148,11 @@ static void await_change(sv_writer *w) {
 
 /* Takes what is done next: a preview, or all changes before the next one. Returns how many; 0 when
  * it is time to end. */
-static size_t take(sv_writer *w, sv_change *taken[MOST_TOGETHER]) {
+static size_t take_changes(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&w->lock);
     await_change(w);
-    while (w->first != NULL && n < MOST_TOGETHER && (n == 0 || !w->first->only_look)) {
+    while (w->first != NULL && n < MAX_TOGETHER && (n == 0 || !w->first->only_look)) {
         taken[n++] = w->first;
         w->first = w->first->next;
         if (taken[n - 1]->only_look)
@@ -166,21 +166,21 @@ static size_t take(sv_writer *w, sv_change *taken[MOST_TOGETHER]) {
 
 static void *write_changes(void *context) {
     sv_writer *const w = context;
-    sv_change *taken[MOST_TOGETHER];
-    efface_store_change *const asked = calloc(MOST_TOGETHER, sizeof *asked);
+    sv_change *taken[MAX_TOGETHER];
+    efface_store_change *const asked = calloc(MAX_TOGETHER, sizeof *asked);
     const efface_error no_memory = {.status = EFFACE_E_MEMORY, .message = "memory is short"};
-    for (size_t n; (n = take(w, taken)) != 0;) {
+    for (size_t n; (n = take_changes(w, taken)) != 0;) {
         const double begin = sv_now();
         for (size_t i = 0; i < n; i++)
             sv_metrics_waited(w->room->service->metrics, w->room->number, begin - taken[i]->added);
         if (taken[0]->only_look)
-            look(w, taken[0]);
+            preview_change(w, taken[0]);
         else if (asked != NULL)
-            change_all(w, taken, asked, n);
+            do_changes(w, taken, asked, n);
         for (size_t i = 0; i < n; i++) {
             if (asked == NULL && !taken[i]->only_look)
-                fail(taken[i], &no_memory);
-            finish(w, taken[i]);
+                fail_change(taken[i], &no_memory);
+            finish_change(w, taken[i]);
         }
         sv_wipe_stack();
     }

@@ -104,7 +104,7 @@ void sv_snapshot_drop(sv_room *room, sv_snapshot *snapshot) {
 
 /* Looks at everything that the store would look at. */
 void sv_writer_add(sv_room *room, sv_change *change) {
-    const efface_store_change *const asked = &change->change;
+    const efface_store_change *const asked = &change->asked;
     (void)room;
     if (asked->kind == EFFACE_CHANGE_FORGET) {
         require(asked->request->n_ids + asked->request->n_owners != 0);
@@ -122,8 +122,8 @@ void sv_writer_add(sv_room *room, sv_change *change) {
             require(efface_data_row(asked->data, i).weight >= 1);
         }
     }
-    change->change.status = EFFACE_E_BUSY;
-    change->change.error = (efface_error){.status = EFFACE_E_BUSY, .message = "busy"};
+    change->asked.status = EFFACE_E_BUSY;
+    change->asked.error = (efface_error){.status = EFFACE_E_BUSY, .message = "busy"};
     change->done(change);
 }
 

@@ -49,13 +49,13 @@ static char *take_line(const unsigned char **bytes, size_t *n_bytes) {
 static void find_route(const char *method, char *path) {
     const size_t n_path = strlen(path);
     const sv_route *route = NULL;
-    const char *parts[SV_MOST_PARTS] = {NULL};
+    const char *parts[SV_MAX_PARTS] = {NULL};
     char allowed[64];
     switch (sv_route_find(routes, method, path, &route, parts, allowed)) {
     case SV_ROUTED:
         require(strcmp(route->method, method) == 0 ||
                 (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0));
-        for (size_t i = 0; i < SV_MOST_PARTS && parts[i] != NULL; i++) {
+        for (size_t i = 0; i < SV_MAX_PARTS && parts[i] != NULL; i++) {
             require(parts[i] > path && parts[i] < path + n_path);
             require(strchr(parts[i], '/') == NULL && strlen(parts[i]) <= n_path);
         }
@@ -74,7 +74,7 @@ static bool begins_with(const char *host, const char *name) {
 
 static void check_host(const char *host) {
     char name[] = "efface.example", *names[] = {name};
-    if (!sv_host_right(host, "10.0.0.7:8741", 8741, names, 1))
+    if (!sv_host_ok(host, "10.0.0.7:8741", 8741, names, 1))
         return;
     const char *const port = strrchr(host, ':');
     const bool with_port = port != NULL && strcmp(port, ":8741") == 0;
@@ -110,8 +110,7 @@ static void read_tokens(const unsigned char *bytes, size_t n_bytes) {
     if (sv_token_list_read(file, &list)) {
         for (size_t i = 0; i < list.n_tokens; i++) {
             const sv_caller *const caller = &list.tokens[i].caller;
-            require(sv_token_name_right(caller->name) && caller->roles != 0 &&
-                    caller->expires >= 0);
+            require(sv_token_name_ok(caller->name) && caller->roles != 0 && caller->expires >= 0);
             require(strchr(list.tokens[i].line, '\n') == NULL);
         }
         sv_token_list_free(&list);
@@ -128,7 +127,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     check_host(lines[2]);
     check_roles(lines[3]);
     check_expiry(lines[4]);
-    require(!sv_token_name_right(lines[5]) || strlen(lines[5]) < SV_TOKEN_NAME_BYTES);
+    require(!sv_token_name_ok(lines[5]) || strlen(lines[5]) < SV_TOKEN_NAME_BYTES);
     read_tokens(bytes, n_bytes);
     for (size_t i = 0; i < 6; i++)
         free(lines[i]);

@@ -40,14 +40,14 @@ static void hosts(void **state) {
                                         "localhost:8741 ",
                                         "efface.example:123456"};
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
-        if (!sv_host_right(right[i], "10.0.0.7:8741", 8741, names, 1))
+        if (!sv_host_ok(right[i], "10.0.0.7:8741", 8741, names, 1))
             fail_msg("%s is right", right[i]);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (sv_host_right(wrong[i], "10.0.0.7:8741", 8741, names, 1))
+        if (sv_host_ok(wrong[i], "10.0.0.7:8741", 8741, names, 1))
             fail_msg("%s is wrong", wrong[i]);
-    assert_true(sv_host_right("localhost", "127.0.0.1:80", 80, NULL, 0));
-    assert_true(sv_host_right("[fe80::7]:80", "[fe80::7]:0", 80, NULL, 0));
-    assert_false(sv_host_right("efface.example", "127.0.0.1:80", 80, NULL, 0));
+    assert_true(sv_host_ok("localhost", "127.0.0.1:80", 80, NULL, 0));
+    assert_true(sv_host_ok("[fe80::7]:80", "[fe80::7]:0", 80, NULL, 0));
+    assert_false(sv_host_ok("efface.example", "127.0.0.1:80", 80, NULL, 0));
 }
 
 static void times(void **state) {
@@ -118,16 +118,16 @@ static void roles_and_names(void **state) {
         assert_int_equal(sv_roles_from(wrong[i]), 0);
     sv_roles_to(SV_ANY_ROLE, text);
     assert_string_equal(text, "read,predict,erase,admin");
-    assert_true(sv_token_name_right("a.B-9_z"));
-    assert_false(sv_token_name_right(""));
-    assert_false(sv_token_name_right("a b"));
-    assert_false(sv_token_name_right("a\"b"));
+    assert_true(sv_token_name_ok("a.B-9_z"));
+    assert_false(sv_token_name_ok(""));
+    assert_false(sv_token_name_ok("a b"));
+    assert_false(sv_token_name_ok("a\"b"));
     char name[SV_TOKEN_NAME_BYTES + 1];
     memset(name, 'a', sizeof name);
     name[SV_TOKEN_NAME_BYTES] = 0;
-    assert_false(sv_token_name_right(name));
+    assert_false(sv_token_name_ok(name));
     name[SV_TOKEN_NAME_BYTES - 1] = 0;
-    assert_true(sv_token_name_right(name));
+    assert_true(sv_token_name_ok(name));
 }
 
 static void buckets(void **state) {
@@ -193,7 +193,7 @@ static void paths(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[64], allowed[64];
         const sv_route *route = NULL;
-        const char *parts[SV_MOST_PARTS] = {NULL};
+        const char *parts[SV_MAX_PARTS] = {NULL};
         (void)snprintf(path, sizeof path, "%s", cases[i].path);
         const sv_routing how = sv_route_find(routes, cases[i].method, path, &route, parts, allowed);
         const char *const found = how == SV_ROUTED      ? route->action

@@ -31,20 +31,20 @@ static bool refuse_memory(const asking *a) {
 /* ---------------------------------------------------------------- rows */
 
 /* The columns that prediction looks at. Released with free_inputs. */
-static bool list_inputs(const asking *a, sv_columns *out) {
+static bool list_input_columns(const asking *a, sv_columns *out) {
     const sv_snapshot *const by = a->by;
     char **const names = calloc((size_t)by->n_inputs + 1, sizeof *names);
     double *const offsets = calloc((size_t)by->n_inputs + 1, sizeof *offsets);
     bool *const categories = calloc((size_t)by->n_inputs + 1, sizeof *categories);
-    const bool right = names != NULL && offsets != NULL && categories != NULL;
-    for (uint32_t j = 0; right && j < by->n_inputs; j++) {
+    const bool ok = names != NULL && offsets != NULL && categories != NULL;
+    for (uint32_t j = 0; ok && j < by->n_inputs; j++) {
         names[j] = by->names[by->inputs[j]];
         offsets[j] = by->offsets[by->inputs[j]];
         categories[j] = efface_model_is_category(by->model, by->inputs[j]) != 0;
     }
     *out = (sv_columns){by->n_inputs, names, offsets, categories,
                         efface_model_takes_missing(by->model) != 0};
-    return right || refuse_memory(a);
+    return ok || refuse_memory(a);
 }
 
 static void free_inputs(const sv_columns *columns) {
@@ -54,12 +54,12 @@ static void free_inputs(const sv_columns *columns) {
 }
 
 /* Puts the values of inputs to their places among all columns of the model. */
-static void place(const asking *a, const float *inputs, size_t row) {
+static void place_inputs(const asking *a, const float *inputs, size_t row) {
     for (uint32_t j = 0; j < a->by->n_inputs; j++)
         a->values[row * a->by->info.n_columns + a->by->inputs[j]] = inputs[j];
 }
 
-static bool make_room(asking *a) {
+static bool make_arrays(asking *a) {
     const efface_model_info *const info = &a->by->info;
     a->values = calloc(a->n_rows + 1, ((size_t)info->n_columns + 1) * sizeof *a->values);
     a->numbers = calloc(a->n_rows + 1, ((size_t)info->n_numbers + 1) * sizeof *a->numbers);
@@ -70,20 +70,20 @@ static bool make_room(asking *a) {
            refuse_memory(a);
 }
 
-static bool read_rows(asking *a, const json_t *rows, const sv_columns *columns) {
+static bool read_json_rows(asking *a, const json_t *rows, const sv_columns *columns) {
     double *const row = calloc((size_t)columns->n + 1, sizeof *row);
     float *const rounded = calloc((size_t)columns->n + 1, sizeof *rounded);
-    bool right = (row != NULL && rounded != NULL) || refuse_memory(a);
-    for (size_t i = 0; right && i < a->n_rows; i++) {
-        right = sv_read_values(a->request, json_array_get(rows, i), columns, row);
-        if (right) {
+    bool ok = (row != NULL && rounded != NULL) || refuse_memory(a);
+    for (size_t i = 0; ok && i < a->n_rows; i++) {
+        ok = sv_read_values(a->request, json_array_get(rows, i), columns, row);
+        if (ok) {
             efface_rows_round(1, columns->n, row, 0, columns->offsets, rounded);
-            place(a, rounded, i);
+            place_inputs(a, rounded, i);
         }
     }
     free(row);
     free(rounded);
-    return right;
+    return ok;
 }
 
 static bool read_wanted(asking *a, const json_t *body) {
@@ -104,22 +104,22 @@ static bool read_wanted(asking *a, const json_t *body) {
     return false;
 }
 
-static bool read_json(asking *a, const sv_columns *columns) {
+static bool read_predict_json(asking *a, const sv_columns *columns) {
     static const char *const members[] = {"rows", "scores", NULL};
     json_t *const body = sv_body_json(a->request);
     const json_t *const rows = json_object_get(body, "rows");
-    bool right = body != NULL && sv_check_members(a->request, body, members);
-    if (right && !json_is_array(rows)) {
+    bool ok = body != NULL && sv_check_members(a->request, body, members);
+    if (ok && !json_is_array(rows)) {
         sv_refuse(a->request, 400, "rows", "the body must have rows: {\"rows\": [[...], ...]}");
-        right = false;
+        ok = false;
     }
     a->n_rows = json_array_size(rows);
-    right = right && read_wanted(a, body) && make_room(a) && read_rows(a, rows, columns);
+    ok = ok && read_wanted(a, body) && make_arrays(a) && read_json_rows(a, rows, columns);
     json_decref(body);
-    return right;
+    return ok;
 }
 
-static bool read_csv(asking *a, const sv_columns *columns) {
+static bool read_predict_csv(asking *a, const sv_columns *columns) {
     efface_load_options load;
     efface_data *data = NULL;
     efface_load_options_init(&load);
@@ -127,14 +127,14 @@ static bool read_csv(asking *a, const sv_columns *columns) {
         return false;
     a->n_rows = efface_data_n_rows(data);
     float *const row = calloc((size_t)columns->n + 1, sizeof *row);
-    const bool right = (row != NULL || refuse_memory(a)) && make_room(a);
-    for (size_t i = 0; right && i < a->n_rows; i++) {
+    const bool ok = (row != NULL || refuse_memory(a)) && make_arrays(a);
+    for (size_t i = 0; ok && i < a->n_rows; i++) {
         efface_data_values(data, i, row);
-        place(a, row, i);
+        place_inputs(a, row, i);
     }
     free(row);
     efface_data_free(data);
-    return right;
+    return ok;
 }
 
 /* ---------------------------------------------------------------- answers */
@@ -265,8 +265,8 @@ static void answer_csv(const asking *a) {
             put_number(a, out, a->numbers[i * n + j]);
             (void)fputc(j + 1 < n ? ',' : '\n', out);
         }
-    const bool right = ferror(out) == 0;
-    if (fclose(out) == 0 && right) {
+    const bool ok = ferror(out) == 0;
+    if (fclose(out) == 0 && ok) {
         sv_reply_text(a->request, 200, "text/csv; charset=utf-8", text, n_text);
         return;
     }
@@ -286,12 +286,13 @@ static void wipe(void *bytes, size_t n_bytes) {
     free(bytes);
 }
 
-static void answer(sv_request *request, const sv_snapshot *by) {
+static void answer_predict(sv_request *request, const sv_snapshot *by) {
     asking a = {.request = request, .by = by};
     sv_columns columns;
     const efface_model_info *const info = &by->info;
-    if (list_inputs(&a, &columns) &&
-        (sv_is_csv(request) ? read_csv(&a, &columns) : read_json(&a, &columns)) && predict(&a)) {
+    if (list_input_columns(&a, &columns) &&
+        (sv_is_csv(request) ? read_predict_csv(&a, &columns) : read_predict_json(&a, &columns)) &&
+        predict(&a)) {
         if (a.scores == NULL && wants_csv(request))
             answer_csv(&a);
         else
@@ -316,7 +317,7 @@ sv_when sv_post_predict(sv_request *request) {
         return SV_LATER;
     }
     if (status == EFFACE_OK)
-        answer(request, by);
+        answer_predict(request, by);
     else
         sv_refuse_error(request, &error);
     sv_snapshot_drop(room, by);

@@ -16,14 +16,14 @@ json_t *sv_json_column(const sv_snapshot *of, uint32_t column) {
     return sv_json_text(name != NULL ? name : made_up);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_classes(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 const char *sv_class_text(const sv_snapshot *of, int64_t number) {
     const int64_t *const found =
-        bsearch(&number, of->classes, of->info.n_classes, sizeof number, compare);
+        bsearch(&number, of->classes, of->info.n_classes, sizeof number, compare_classes);
     return found != NULL ? of->class_texts[found - of->classes] : NULL;
 }
 

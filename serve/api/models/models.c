@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-#define MOST_TABLE_ROWS 10000
-#define MOST_TABLE_NUMBERS 1000000     /* in one reply */
-#define MOST_EXACT (UINT64_C(1) << 53) /* whole numbers that JavaScript has exactly */
+#define MAX_TABLE_ROWS 10000
+#define MAX_TABLE_NUMBERS 1000000     /* in one reply */
+#define MAX_EXACT (UINT64_C(1) << 53) /* whole numbers that JavaScript has exactly */
 
 static json_t *fact_value(const efface_fact *fact) {
     switch (fact->kind) {
     case EFFACE_FACT_WHOLE:
-        return fact->whole <= MOST_EXACT ? sv_json_count(fact->whole) : sv_json_number(fact->whole);
+        return fact->whole <= MAX_EXACT ? sv_json_count(fact->whole) : sv_json_number(fact->whole);
     case EFFACE_FACT_REAL: return sv_json_real(fact->real);
     case EFFACE_FACT_TEXT: return sv_json_text(fact->text);
     case EFFACE_FACT_YES_NO: return json_boolean(fact->whole != 0);
@@ -65,7 +65,7 @@ static json_t *list_tables(const sv_snapshot *o) {
     return list;
 }
 
-static json_t *describe(const sv_snapshot *o) {
+static json_t *describe_model(const sv_snapshot *o) {
     json_t *const facts = json_array();
     efface_model_describe(o->model, add_fact, facts);
     return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:b,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "family",
@@ -84,7 +84,7 @@ sv_when sv_get_model(sv_request *request) {
     if (room == NULL)
         return SV_NOW;
     if (sv_snapshot_take(room, request->parts[1], false, &snapshot, &error) == EFFACE_OK)
-        sv_reply_json(request, 200, describe(snapshot));
+        sv_reply_json(request, 200, describe_model(snapshot));
     else
         sv_refuse_error(request, &error);
     sv_snapshot_drop(room, snapshot);
@@ -93,8 +93,8 @@ sv_when sv_get_model(sv_request *request) {
 
 /* ---------------------------------------------------------------- tables */
 
-static json_t *read_row(const sv_snapshot *o, const efface_table *table, uint64_t row,
-                        double *values, efface_error *error) {
+static json_t *read_table_row(const sv_snapshot *o, const efface_table *table, uint64_t row,
+                              double *values, efface_error *error) {
     if (efface_model_read_table(o->model, table->name, row, o->offsets, values, error) != EFFACE_OK)
         return NULL;
     json_t *const numbers = json_array();
@@ -104,14 +104,14 @@ static json_t *read_row(const sv_snapshot *o, const efface_table *table, uint64_
 }
 
 /* Rows of a table; NULL, with an error, if one cannot be read. */
-static json_t *read_rows(const sv_snapshot *o, const efface_table *table, uint64_t from,
-                         uint64_t end, efface_error *error) {
+static json_t *read_table_rows(const sv_snapshot *o, const efface_table *table, uint64_t from,
+                               uint64_t end, efface_error *error) {
     double *const values = calloc(table->n_columns + (size_t)1, sizeof *values);
     json_t *rows = json_array();
     *error = (efface_error){.status = EFFACE_E_MEMORY};
     for (uint64_t i = from; i < end && rows != NULL; i++)
         if (values == NULL ||
-            json_array_append_new(rows, read_row(o, table, i, values, error)) != 0) {
+            json_array_append_new(rows, read_table_row(o, table, i, values, error)) != 0) {
             json_decref(rows);
             rows = NULL;
         }
@@ -123,7 +123,7 @@ static json_t *show_table(const sv_snapshot *o, const efface_table *table, uint6
                           uint64_t count, efface_error *error) {
     const uint64_t n_left = from < table->n_rows ? table->n_rows - from : 0;
     const uint64_t n = count < n_left ? count : n_left;
-    json_t *const rows = read_rows(o, table, from, from + n, error);
+    json_t *const rows = read_table_rows(o, table, from, from + n, error);
     if (rows == NULL)
         return NULL;
     json_t *const columns = json_array();
@@ -140,7 +140,7 @@ sv_when sv_get_table(sv_request *request) {
     uint64_t from, count;
     efface_error error;
     if (room == NULL || !sv_query_whole(request, "from", 0, UINT64_MAX, 0, &from) ||
-        !sv_query_whole(request, "count", 1, MOST_TABLE_ROWS, 100, &count))
+        !sv_query_whole(request, "count", 1, MAX_TABLE_ROWS, 100, &count))
         return SV_NOW;
     efface_status status = sv_snapshot_take(room, request->parts[1], false, &snapshot, &error);
     if (status == EFFACE_OK)
@@ -148,7 +148,7 @@ sv_when sv_get_table(sv_request *request) {
     json_t *json = NULL;
     if (status == EFFACE_OK) {
         /* The reader asks again for the rows that did not fit. */
-        const uint64_t most = 1 + MOST_TABLE_NUMBERS / (table.n_columns + (uint64_t)1);
+        const uint64_t most = 1 + MAX_TABLE_NUMBERS / (table.n_columns + (uint64_t)1);
         json = show_table(snapshot, &table, from, count < most ? count : most, &error);
     }
     if (json != NULL)

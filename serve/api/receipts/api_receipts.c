@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RECEIPTS 1000 /* in one reply */
-#define MOST_PROBLEMS 1000 /* the same */
+#define MAX_RECEIPTS 1000 /* in one reply */
+#define MAX_PROBLEMS 1000 /* the same */
 #define LINES_AT_ONCE 1000
 
 /* Receipts are lines of JSON already: they are joined as they are. */
@@ -40,7 +40,7 @@ sv_when sv_get_receipts(sv_request *request) {
     char *text = NULL;
     size_t n_text = 0;
     if (room == NULL || !sv_query_whole(request, "before", 1, UINT64_MAX, UINT64_MAX, &before) ||
-        !sv_query_whole(request, "count", 1, MOST_RECEIPTS, 50, &count))
+        !sv_query_whole(request, "count", 1, MAX_RECEIPTS, 50, &count))
         return SV_NOW;
     efface_status status = sv_room_open(room, &store, &error);
     if (status == EFFACE_OK)
@@ -96,7 +96,7 @@ sv_when sv_get_receipt(sv_request *request) {
 /* ---------------------------------------------------------------- checking */
 
 static void add_problem(json_t *problems, const char *text) {
-    if (json_array_size(problems) < MOST_PROBLEMS)
+    if (json_array_size(problems) < MAX_PROBLEMS)
         (void)json_array_append_new(problems, sv_json_text(text));
 }
 

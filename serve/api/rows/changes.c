@@ -8,17 +8,17 @@
 #include <stdlib.h>
 
 /* A change under way. */
-typedef struct task {
-    sv_change change;
+typedef struct change_task {
+    sv_change queued;
     sv_request *request;
     sv_whom whom;
     efface_data *data;
     efface_texts *texts;
     bool hashes; /* the reply lists them */
-} task;
+} change_task;
 
-static void free_task(task *t) {
-    efface_store_report_free(&t->change.change.report);
+static void free_task(change_task *t) {
+    efface_store_report_free(&t->queued.asked.report);
     sv_whom_free(&t->whom);
     efface_data_free(t->data);
     efface_texts_free(t->texts);
@@ -48,8 +48,8 @@ static json_t *describe_models(const efface_store_report *report, bool only_look
     return models;
 }
 
-static void add_lists(const task *t, json_t *json) {
-    const efface_store_report *const report = &t->change.change.report;
+static void add_lists(const change_task *t, json_t *json) {
+    const efface_store_report *const report = &t->queued.asked.report;
     if (report->new_ids != NULL) {
         json_t *const ids = json_array();
         for (uint64_t i = 0; i < report->n_learned; i++)
@@ -66,11 +66,11 @@ static void add_lists(const task *t, json_t *json) {
     }
 }
 
-static json_t *describe_change(const task *t) {
+static json_t *describe_change(const change_task *t) {
     static const char *const done[] = {"forgotten", "learned", "updated"};
-    const efface_store_report *const report = &t->change.change.report;
+    const efface_store_report *const report = &t->queued.asked.report;
     const uint64_t counts[] = {report->n_forgotten, report->n_learned, report->n_updated};
-    const efface_change_kind kind = t->change.change.kind;
+    const efface_change_kind kind = t->queued.asked.kind;
     json_t *const json =
         json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "receipt", sv_json_count(report->receipt), "group",
                   sv_json_count(report->group), "requested", sv_json_count(report->n_requested),
@@ -81,17 +81,17 @@ static json_t *describe_change(const task *t) {
     return json;
 }
 
-static json_t *describe_preview(const task *t) {
-    const efface_store_report *const report = &t->change.change.report;
+static json_t *describe_preview(const change_task *t) {
+    const efface_store_report *const report = &t->queued.asked.report;
     return json_pack("{s:o,s:o,s:o}", "rows", sv_json_count(report->n_forgotten), "missing",
                      sv_json_count(report->n_missing), "models", describe_models(report, true));
 }
 
-static void refuse(const task *t) {
-    const efface_error *const error = &t->change.change.error;
+static void refuse_change(const change_task *t) {
+    const efface_error *const error = &t->queued.asked.error;
     if (error->status == EFFACE_E_NOT_FOUND)
         sv_refuse(t->request, 404, "not_found",
-                  t->change.change.kind == EFFACE_CHANGE_FORGET
+                  t->queued.asked.kind == EFFACE_CHANGE_FORGET
                       ? "some of those who were named are not there, and nothing was changed; "
                         "skip_missing passes over them"
                       : "a row is not there, and nothing was changed");
@@ -103,14 +103,14 @@ static void refuse(const task *t) {
 }
 
 /* On the writer's thread. */
-static void answer(sv_change *change) {
-    task *const t = change->context;
+static void answer_change(sv_change *change) {
+    change_task *const t = change->context;
     sv_request *const request = t->request;
-    if (change->change.status == EFFACE_OK) {
-        request->reply.receipt = change->change.report.receipt;
+    if (change->asked.status == EFFACE_OK) {
+        request->reply.receipt = change->asked.report.receipt;
         sv_reply_json(request, 200, change->only_look ? describe_preview(t) : describe_change(t));
     } else {
-        refuse(t);
+        refuse_change(t);
     }
     free_task(t);
     sv_finish(request);
@@ -118,25 +118,25 @@ static void answer(sv_change *change) {
 
 /* ---------------------------------------------------------------- handlers */
 
-static task *make_task(sv_request *request, efface_change_kind kind) {
-    task *const t = calloc(1, sizeof *t);
+static change_task *make_task(sv_request *request, efface_change_kind kind) {
+    change_task *const t = calloc(1, sizeof *t);
     if (t == NULL) {
         sv_refuse(request, 503, "memory", "memory is short; try again later");
         return NULL;
     }
     t->request = request;
-    t->change.change.kind = kind;
-    t->change.done = answer;
-    t->change.context = t;
+    t->queued.asked.kind = kind;
+    t->queued.done = answer_change;
+    t->queued.context = t;
     return t;
 }
 
-static sv_when hand_on(sv_room *room, task *t) {
-    t->change.change.request = &t->whom.request;
-    t->change.change.data = t->data;
-    t->change.change.texts = t->texts;
+static sv_when hand_to_writer(sv_room *room, change_task *t) {
+    t->queued.asked.request = &t->whom.request;
+    t->queued.asked.data = t->data;
+    t->queued.asked.texts = t->texts;
     sv_hold(t->request);
-    sv_writer_add(room, &t->change);
+    sv_writer_add(room, &t->queued);
     return SV_LATER;
 }
 
@@ -149,55 +149,55 @@ static bool read_flag(sv_request *request, const json_t *body, const char *name,
     return false;
 }
 
-static bool read_forget(sv_request *request, const sv_facts *facts, task *t) {
+static bool read_forget(sv_request *request, const sv_facts *facts, change_task *t) {
     static const char *const members[] = {"ids",          "keys",   "owners", "owner_keys",
                                           "skip_missing", "hashes", NULL};
     bool skips = false;
     json_t *const body = sv_body_json(request);
-    const bool right = body != NULL && sv_check_members(request, body, members) &&
-                       read_flag(request, body, "skip_missing", &skips) &&
-                       read_flag(request, body, "hashes", &t->hashes) &&
-                       sv_whom_read(request, body, facts, &t->whom);
+    const bool ok = body != NULL && sv_check_members(request, body, members) &&
+                    read_flag(request, body, "skip_missing", &skips) &&
+                    read_flag(request, body, "hashes", &t->hashes) &&
+                    sv_whom_read(request, body, facts, &t->whom);
     t->whom.request.missing = skips ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     json_decref(body);
-    return right;
+    return ok;
 }
 
-static sv_when change(sv_request *request, efface_change_kind kind, bool only_look) {
+static sv_when start_change(sv_request *request, efface_change_kind kind, bool only_look) {
     const sv_facts *facts = NULL;
     efface_error error;
     sv_room *const room = sv_room_of(request);
-    task *const t = room != NULL ? make_task(request, kind) : NULL;
+    change_task *const t = room != NULL ? make_task(request, kind) : NULL;
     if (t == NULL)
         return SV_NOW;
-    t->change.only_look = only_look;
-    bool right = sv_facts_take(room, &facts, &error) == EFFACE_OK;
-    if (!right)
+    t->queued.only_look = only_look;
+    bool ok = sv_facts_take(room, &facts, &error) == EFFACE_OK;
+    if (!ok)
         sv_refuse_error(request, &error);
     else if (kind == EFFACE_CHANGE_FORGET)
-        right = read_forget(request, facts, t);
+        ok = read_forget(request, facts, t);
     else
-        right = sv_read_rows(request, facts, kind == EFFACE_CHANGE_UPDATE, &t->data, &t->texts);
+        ok = sv_read_rows(request, facts, kind == EFFACE_CHANGE_UPDATE, &t->data, &t->texts);
     if (facts != NULL)
         sv_facts_drop(room, facts);
-    if (right)
-        return hand_on(room, t);
+    if (ok)
+        return hand_to_writer(room, t);
     free_task(t);
     return SV_NOW;
 }
 
 sv_when sv_post_forget(sv_request *request) {
-    return change(request, EFFACE_CHANGE_FORGET, false);
+    return start_change(request, EFFACE_CHANGE_FORGET, false);
 }
 
 sv_when sv_post_preview(sv_request *request) {
-    return change(request, EFFACE_CHANGE_FORGET, true);
+    return start_change(request, EFFACE_CHANGE_FORGET, true);
 }
 
 sv_when sv_post_learn(sv_request *request) {
-    return change(request, EFFACE_CHANGE_LEARN, false);
+    return start_change(request, EFFACE_CHANGE_LEARN, false);
 }
 
 sv_when sv_post_update(sv_request *request) {
-    return change(request, EFFACE_CHANGE_UPDATE, false);
+    return start_change(request, EFFACE_CHANGE_UPDATE, false);
 }

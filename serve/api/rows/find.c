@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define USUAL_LIMIT 100
-#define MOST_ROWS 1000
+#define MAX_ROWS 1000
 
 /* The text of a number, as JSON; null if the store keeps none. */
 static efface_status text_of(efface_store *store, efface_text_kind kind, uint64_t number,
@@ -60,8 +60,8 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
     return status;
 }
 
-static efface_status describe(efface_store *store, const efface_data *rows, size_t limit,
-                              json_t **out, efface_error *error) {
+static efface_status describe_rows(efface_store *store, const efface_data *rows, size_t limit,
+                                   json_t **out, efface_error *error) {
     const size_t n_rows = efface_data_n_rows(rows);
     json_t *const list = json_array(), *const columns = json_array();
     efface_store_info info;
@@ -81,13 +81,13 @@ static efface_status describe(efface_store *store, const efface_data *rows, size
 static bool read_limit(sv_request *request, const json_t *body, size_t *out) {
     const json_t *const value = json_object_get(body, "limit");
     *out = value != NULL ? (size_t)json_integer_value(value) : USUAL_LIMIT;
-    if (value == NULL || (json_is_integer(value) && *out >= 1 && *out <= MOST_ROWS))
+    if (value == NULL || (json_is_integer(value) && *out >= 1 && *out <= MAX_ROWS))
         return true;
     sv_refuse(request, 400, "member", "limit must be a whole number from 1 to 1000");
     return false;
 }
 
-static void find(sv_request *request, sv_room *room, sv_whom *whom, size_t limit) {
+static void find_rows(sv_request *request, sv_room *room, sv_whom *whom, size_t limit) {
     efface_store *store = NULL;
     efface_data *rows = NULL;
     json_t *json = NULL;
@@ -97,7 +97,7 @@ static void find(sv_request *request, sv_room *room, sv_whom *whom, size_t limit
     if (status == EFFACE_OK)
         status = efface_store_find(store, &whom->request, &rows, &error);
     if (status == EFFACE_OK)
-        status = describe(store, rows, limit, &json, &error);
+        status = describe_rows(store, rows, limit, &json, &error);
     if (status == EFFACE_OK) {
         sv_reply_json(request, 200, json);
     } else {
@@ -123,7 +123,7 @@ sv_when sv_post_find(sv_request *request) {
     } else {
         if (sv_check_members(request, body, members) && read_limit(request, body, &limit) &&
             sv_whom_read(request, body, facts, &whom))
-            find(request, room, &whom, limit);
+            find_rows(request, room, &whom, limit);
         sv_facts_drop(room, facts);
     }
     sv_whom_free(&whom);

@@ -21,7 +21,7 @@ typedef struct reading {
     efface_ids id_kind, owner_kind, label_kind; /* what the rows before have */
 } reading;
 
-static bool refuse(const reading *r, const char *message) {
+static bool refuse_rows(const reading *r, const char *message) {
     sv_refuse(r->request, 400, "rows", message);
     return false;
 }
@@ -37,8 +37,9 @@ static bool fix_kind(const reading *r, efface_ids *kind, efface_ids comes) {
         *kind = comes;
     if (*kind == comes)
         return true;
-    return refuse(r, comes == EFFACE_IDS_TEXT ? "a row has a text where the store has numbers"
-                                              : "a row has a number where the store has texts");
+    return refuse_rows(r, comes == EFFACE_IDS_TEXT
+                              ? "a row has a text where the store has numbers"
+                              : "a row has a number where the store has texts");
 }
 
 static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number,
@@ -47,7 +48,7 @@ static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number,
     const char *const value = json_string_value(text);
     const size_t n = json_string_length(text);
     if (n == 0 || strlen(value) != n)
-        return refuse(r, "a text must not be empty, and have no character of code 0");
+        return refuse_rows(r, "a text must not be empty, and have no character of code 0");
     return efface_texts_add(r->texts, kind, number, value, n, &error) == EFFACE_OK ||
            refuse_memory(r);
 }
@@ -58,17 +59,17 @@ static bool read_name(const reading *r, const json_t *number, const json_t *text
                       efface_text_kind text_kind, uint64_t *out, bool *found) {
     *found = number != NULL || text != NULL;
     if (number != NULL && text != NULL)
-        return refuse(r, "a row must not have both a number and a text as its id or owner");
+        return refuse_rows(r, "a row must not have both a number and a text as its id or owner");
     if (number != NULL) {
         if (!sv_json_to_whole(number, out))
-            return refuse(r, "an id or an owner must be a whole number; or a text, as key or "
-                             "owner_key");
+            return refuse_rows(r, "an id or an owner must be a whole number; or a text, as key or "
+                                  "owner_key");
         return fix_kind(r, kind, EFFACE_IDS_NUMBERS);
     }
     if (text == NULL)
         return true;
     if (!json_is_string(text))
-        return refuse(r, "key and owner_key must be texts");
+        return refuse_rows(r, "key and owner_key must be texts");
     *out = efface_text_id(json_string_value(text), json_string_length(text), r->facts->hash_key);
     return fix_kind(r, kind, EFFACE_IDS_TEXT) && keep_text(r, text_kind, *out, text);
 }
@@ -79,11 +80,12 @@ static bool read_label(reading *r, const json_t *label, int64_t *out) {
         return true;
     if (json_is_integer(label)) {
         *out = json_integer_value(label);
-        return *out != EFFACE_NO_LABEL ? fix_kind(r, &r->label_kind, EFFACE_IDS_NUMBERS)
-                                       : refuse(r, "a label is the number that stands for none");
+        return *out != EFFACE_NO_LABEL
+                   ? fix_kind(r, &r->label_kind, EFFACE_IDS_NUMBERS)
+                   : refuse_rows(r, "a label is the number that stands for none");
     }
     if (!json_is_string(label))
-        return refuse(r, "a label must be a whole number or a text");
+        return refuse_rows(r, "a label must be a whole number or a text");
     *out = efface_text_label(json_string_value(label), json_string_length(label));
     return fix_kind(r, &r->label_kind, EFFACE_IDS_TEXT) &&
            keep_text(r, EFFACE_TEXT_LABEL, (uint64_t)*out, label);
@@ -96,17 +98,17 @@ static bool read_weight(reading *r, const json_t *weight, int64_t *out) {
     r->n_weights++;
     if (!json_is_integer(weight) || json_integer_value(weight) < 1 ||
         json_integer_value(weight) >= EFFACE_MAX_WEIGHT)
-        return refuse(r, "a weight must be a whole number from 1 on, below 2^40");
+        return refuse_rows(r, "a weight must be a whole number from 1 on, below 2^40");
     *out = json_integer_value(weight);
     return true;
 }
 
-static bool read_row(reading *r, const json_t *row, size_t i) {
+static bool read_learned_row(reading *r, const json_t *row, size_t i) {
     static const char *const members[] = {"values",    "id",    "key",    "owner",
                                           "owner_key", "label", "weight", NULL};
     bool has_id = false, has_owner = false;
     if (!json_is_object(row))
-        return refuse(r, "each row must be an object");
+        return refuse_rows(r, "each row must be an object");
     if (!sv_check_members(r->request, row, members) ||
         !sv_read_values(r->request, json_object_get(row, "values"), &r->columns, r->values) ||
         !read_name(r, json_object_get(row, "id"), json_object_get(row, "key"), &r->id_kind,
@@ -119,7 +121,7 @@ static bool read_row(reading *r, const json_t *row, size_t i) {
     if (!has_owner)
         r->owners[i] = EFFACE_NO_OWNER;
     else if (r->owners[i] == EFFACE_NO_OWNER)
-        return refuse(r, "an owner is the number that stands for none");
+        return refuse_rows(r, "an owner is the number that stands for none");
     r->n_ids += has_id;
     efface_rows_round(1, r->columns.n, r->values, 0, r->columns.offsets,
                       r->rounded + i * r->columns.n);
@@ -145,10 +147,10 @@ static bool make_set(const reading *r, bool update, efface_data **out) {
     efface_data *data = NULL;
     efface_error error;
     if (r->n_ids != r->n_rows && (update || r->n_ids != 0))
-        return refuse(r, update ? "each row must have an id or a key"
-                                : "either all rows have an id or a key, or none has");
+        return refuse_rows(r, update ? "each row must have an id or a key"
+                                     : "either all rows have an id or a key, or none has");
     if (update && r->n_weights != 0 && r->n_weights != r->n_rows)
-        return refuse(r, "either all rows have a weight, or none has");
+        return refuse_rows(r, "either all rows have a weight, or none has");
     const efface_rows rows = {
         .n_rows = r->n_rows,
         .values = r->rounded,
@@ -184,7 +186,7 @@ static void wipe(void *bytes, size_t n_bytes) {
     free(bytes);
 }
 
-static bool read_json(reading *r, bool update, efface_data **out) {
+static bool read_rows_json(reading *r, bool update, efface_data **out) {
     static const char *const members[] = {"rows", NULL};
     json_t *const body = sv_body_json(r->request);
     if (body == NULL)
@@ -198,16 +200,16 @@ static bool read_json(reading *r, bool update, efface_data **out) {
     r->owners = calloc(n, sizeof *r->owners);
     r->labels = calloc(n, sizeof *r->labels);
     r->weights = calloc(n, sizeof *r->weights);
-    bool right = sv_check_members(r->request, body, members);
-    if (right && r->n_rows == 0)
-        right = refuse(r, "the body must have rows: {\"rows\": [{\"values\": ...}]}");
-    if (right && (r->values == NULL || r->rounded == NULL || r->ids == NULL || r->owners == NULL ||
-                  r->labels == NULL || r->weights == NULL))
-        right = refuse_memory(r);
-    for (size_t i = 0; right && i < r->n_rows; i++)
-        right = read_row(r, json_array_get(rows, i), i);
-    if (right)
-        right = make_set(r, update, out);
+    bool ok = sv_check_members(r->request, body, members);
+    if (ok && r->n_rows == 0)
+        ok = refuse_rows(r, "the body must have rows: {\"rows\": [{\"values\": ...}]}");
+    if (ok && (r->values == NULL || r->rounded == NULL || r->ids == NULL || r->owners == NULL ||
+               r->labels == NULL || r->weights == NULL))
+        ok = refuse_memory(r);
+    for (size_t i = 0; ok && i < r->n_rows; i++)
+        ok = read_learned_row(r, json_array_get(rows, i), i);
+    if (ok)
+        ok = make_set(r, update, out);
     wipe(r->values, n_values * sizeof *r->values);
     wipe(r->rounded, n * n_values * sizeof *r->rounded);
     wipe(r->ids, n * sizeof *r->ids);
@@ -215,10 +217,10 @@ static bool read_json(reading *r, bool update, efface_data **out) {
     wipe(r->labels, n * sizeof *r->labels);
     wipe(r->weights, n * sizeof *r->weights);
     json_decref(body);
-    return right;
+    return ok;
 }
 
-static bool read_csv(reading *r, bool update, efface_data **out) {
+static bool read_rows_csv(reading *r, bool update, efface_data **out) {
     efface_load_options load;
     efface_load_options_init(&load);
     memcpy(load.hash_key, r->facts->hash_key, sizeof load.hash_key);
@@ -230,13 +232,13 @@ static bool read_csv(reading *r, bool update, efface_data **out) {
     load.owner_column = sv_query(r->request, "owner");
     load.label_column = sv_query(r->request, "label");
     load.weight_column = sv_query(r->request, "weight");
-    bool right = true;
+    bool ok = true;
     if (update && load.id_column == NULL)
-        right = refuse(r, "say which column has the ids: ?id=NAME");
-    if (right)
-        right = sv_load_csv(r->request, &r->columns, &load, out);
+        ok = refuse_rows(r, "say which column has the ids: ?id=NAME");
+    if (ok)
+        ok = sv_load_csv(r->request, &r->columns, &load, out);
     sodium_memzero(&load, sizeof load);
-    return right;
+    return ok;
 }
 
 bool sv_read_rows(sv_request *request, const sv_facts *facts, bool update, efface_data **data,
@@ -251,7 +253,7 @@ bool sv_read_rows(sv_request *request, const sv_facts *facts, bool update, effac
                  .label_kind = facts->labels};
     if (efface_texts_create(&r.texts, &error) != EFFACE_OK)
         return refuse_memory(&r);
-    if (sv_is_csv(request) ? read_csv(&r, update, data) : read_json(&r, update, data)) {
+    if (sv_is_csv(request) ? read_rows_csv(&r, update, data) : read_rows_json(&r, update, data)) {
         *texts = r.texts;
         return true;
     }

@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- values */
 
-static bool refuse(sv_request *request, const char *message) {
+static bool refuse_body(sv_request *request, const char *message) {
     sv_refuse(request, 400, "rows", message);
     return false;
 }
@@ -39,8 +39,8 @@ static bool read_value(sv_request *request, const json_t *value, const sv_column
     else if (json_is_string(value) && json_string_length(value) > 0 && columns->categories[column])
         *out = category_of(value);
     else
-        return refuse(request, json_is_null(value) ? "a value of a row is missing"
-                                                   : "a value of a row is not a number");
+        return refuse_body(request, json_is_null(value) ? "a value of a row is missing"
+                                                        : "a value of a row is not a number");
     return true;
 }
 
@@ -49,7 +49,7 @@ static bool read_array(sv_request *request, const json_t *values, const sv_colum
     char message[160];
     if (json_array_size(values) != columns->n) {
         (void)snprintf(message, sizeof message, "a row must have %" PRIu32 " values", columns->n);
-        return refuse(request, message);
+        return refuse_body(request, message);
     }
     for (uint32_t j = 0; j < columns->n; j++)
         if (!read_value(request, json_array_get(values, j), columns, j, &out[j]))
@@ -60,15 +60,16 @@ static bool read_array(sv_request *request, const json_t *values, const sv_colum
 static bool read_object(sv_request *request, const json_t *values, const sv_columns *columns,
                         double *out) {
     if (json_object_size(values) != columns->n)
-        return refuse(request, "a row must have a value for each column, and no others; the model "
-                               "or the store lists its columns");
+        return refuse_body(request,
+                           "a row must have a value for each column, and no others; the model "
+                           "or the store lists its columns");
     for (uint32_t j = 0; j < columns->n; j++) {
         if (columns->names[j] == NULL)
-            return refuse(request, "a column has no name: give values as an array");
+            return refuse_body(request, "a column has no name: give values as an array");
         const json_t *const value = json_object_get(values, columns->names[j]);
         if (value == NULL)
-            return refuse(request, "a row lacks a column; the model or the store lists its "
-                                   "columns");
+            return refuse_body(request, "a row lacks a column; the model or the store lists its "
+                                        "columns");
         if (!read_value(request, value, columns, j, &out[j]))
             return false;
     }
@@ -81,7 +82,7 @@ bool sv_read_values(sv_request *request, const json_t *values, const sv_columns 
         return read_array(request, values, columns, out);
     if (json_is_object(values))
         return read_object(request, values, columns, out);
-    return refuse(request, "the values of a row must be an array or an object");
+    return refuse_body(request, "the values of a row must be an array or an object");
 }
 
 /* ---------------------------------------------------------------- CSV */
@@ -106,7 +107,7 @@ static bool are_named(const sv_columns *columns) {
 }
 
 /* For each column, the column of the set that has its name; UINT32_MAX if none has. */
-static void match(const sv_columns *columns, const efface_data *data, uint32_t *source) {
+static void match_names(const sv_columns *columns, const efface_data *data, uint32_t *source) {
     for (uint32_t j = 0; j < columns->n; j++) {
         source[j] = UINT32_MAX;
         for (uint32_t i = 0; i < efface_data_n_columns(data) && source[j] == UINT32_MAX; i++) {
@@ -121,8 +122,9 @@ static void match(const sv_columns *columns, const efface_data *data, uint32_t *
 static bool put_in_order(sv_request *request, const sv_columns *columns, efface_data *data) {
     efface_error error;
     if (efface_data_n_columns(data) != columns->n)
-        return refuse(request, "the lines do not have a field for each column, and no others; name "
-                               "those that are not values (id, owner, label, weight)");
+        return refuse_body(request,
+                           "the lines do not have a field for each column, and no others; name "
+                           "those that are not values (id, owner, label, weight)");
     if (!has_names(data) || !are_named(columns))
         return true;
     uint32_t *const source = calloc((size_t)columns->n + 1, sizeof *source);
@@ -130,14 +132,15 @@ static bool put_in_order(sv_request *request, const sv_columns *columns, efface_
         sv_refuse(request, 503, "memory", "memory is short; try again later");
         return false;
     }
-    match(columns, data, source);
+    match_names(columns, data, source);
     /* A name that comes twice, or is missing, is refused here. */
     const efface_status status = efface_data_order_columns(data, source, &error);
     free(source);
     if (status == EFFACE_OK)
         return true;
-    return refuse(request, "the first line must have the name of each column once; the model or "
-                           "the store lists its columns");
+    return refuse_body(request,
+                       "the first line must have the name of each column once; the model or "
+                       "the store lists its columns");
 }
 
 /* Where an error is, without what stands there. */
@@ -160,7 +163,7 @@ static bool refuse_file(sv_request *request, const efface_error *error) {
         (void)snprintf(message, sizeof message,
                        "the CSV cannot be read: check its first line, and the names of the columns "
                        "of ids, owners, labels and weights");
-    return refuse(request, message);
+    return refuse_body(request, message);
 }
 
 /* Writes bytes to a new file in memory; -1 if that is not possible. */

@@ -22,7 +22,7 @@ static bool refuse_list(sv_request *request, const char *name, const char *what)
     return false;
 }
 
-static bool read_number(sv_request *request, const naming *by, const json_t *value, uint64_t *out) {
+static bool read_id(sv_request *request, const naming *by, const json_t *value, uint64_t *out) {
     if (!sv_json_to_whole(value, out))
         return refuse_list(request, by->numbers, "whole numbers, or of strings of digits");
     if (!by->owners || *out != EFFACE_NO_OWNER)
@@ -31,7 +31,7 @@ static bool read_number(sv_request *request, const naming *by, const json_t *val
     return false;
 }
 
-static bool read_text(sv_request *request, const naming *by, const sv_facts *facts,
+static bool read_name(sv_request *request, const naming *by, const sv_facts *facts,
                       const json_t *value, uint64_t *out) {
     const size_t n = json_string_length(value);
     if (!json_is_string(value) || n == 0)
@@ -47,7 +47,7 @@ static bool read_text(sv_request *request, const naming *by, const sv_facts *fac
     return true;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_ids(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b) {
 /* Numbers in ascending order, each once. */
 static size_t sort_out(uint64_t *numbers, size_t n) {
     size_t n_kept = 0;
-    qsort(numbers, n, sizeof *numbers, compare);
+    qsort(numbers, n, sizeof *numbers, compare_ids);
     for (size_t i = 0; i < n; i++)
         if (n_kept == 0 || numbers[i] != numbers[n_kept - 1])
             numbers[n_kept++] = numbers[i];
@@ -78,10 +78,10 @@ static bool read_lists(sv_request *request, const json_t *body, const sv_facts *
     }
     *out = list;
     for (size_t i = 0; i < n_numbers; i++)
-        if (!read_number(request, by, json_array_get(numbers, i), &list[i]))
+        if (!read_id(request, by, json_array_get(numbers, i), &list[i]))
             return false;
     for (size_t i = 0; i < n_texts; i++)
-        if (!read_text(request, by, facts, json_array_get(texts, i), &list[n_numbers + i]))
+        if (!read_name(request, by, facts, json_array_get(texts, i), &list[n_numbers + i]))
             return false;
     *n_out = sort_out(list, n_numbers + n_texts);
     return true;
