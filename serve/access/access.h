@@ -10,6 +10,7 @@
 #define SV_ACCESS_H
 
 #include "efface/efface.h"
+#include "why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,7 +39,7 @@ typedef enum sv_answer { SV_KNOWN, SV_UNKNOWN, SV_EXPIRED } sv_answer;
 
 /* Reads a file of tokens; false, with a message, if that is not possible. A file that does not
  * exist has no tokens. */
-bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_message);
+bool sv_tokens_open(const char *path, sv_tokens **out, sv_why *why);
 void sv_tokens_free(sv_tokens *tokens);
 
 /* Whose token that is. A file that has changed is read again first: a new token can be used at

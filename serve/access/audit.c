@@ -1,5 +1,6 @@
 /* The audit log (audit.h). */
 #include "access/audit.h"
+#include "api/values.h"
 
 #include "http/service_log.h"
 #include "rooms/rooms.h"
@@ -108,13 +109,12 @@ static void put_kept(sv_audit *a) {
         put_lost(a);
 }
 
-bool sv_audit_open(const char *path, sv_audit **out, char *message, size_t n_message) {
+bool sv_audit_open(const char *path, sv_audit **out, sv_why *why) {
     sv_audit *const a = calloc(1, sizeof *a);
     char *const copy = strdup(path), *const kept = malloc(MAX_KEPT);
     const int file = a != NULL && copy != NULL && kept != NULL ? open_file(path) : -1;
     if (file < 0) {
-        (void)snprintf(message, n_message, "cannot write the audit log %s: %s", path,
-                       strerror(errno));
+        (void)sv_fail(why, "cannot write the audit log %s: %s", path, strerror(errno));
         free(a);
         free(copy);
         free(kept);
@@ -178,27 +178,16 @@ bool sv_audit_needs_line(const sv_route *route) {
     return true;
 }
 
-/* The store of a request, if it is one that is served: the path could name anything. */
-static const char *store_of(const sv_request *request) {
-    if (request->route == NULL || strncmp(request->route->path, "/v1/stores/{store}", 18) != 0 ||
-        request->parts[0] == NULL || request->service->rooms == NULL)
-        return NULL;
-    const sv_room *const room = sv_rooms_find(request->service->rooms, request->parts[0]);
-    return room != NULL ? sv_room_name(room) : NULL;
-}
-
 static char *audit_line(const sv_request *request) {
     char now[32];
     sv_time_text(now);
-    const char *const store = store_of(request);
     json_t *const json =
         json_pack("{s:s,s:s,s:s,s:i}", "time", now, "token", request->caller.name, "action",
                   request->route->action, "status", request->reply.status);
-    if (store != NULL)
-        (void)json_object_set_new(json, "store", json_string(store));
+    if (request->room != NULL)
+        sv_json_set(json, "store", json_string(sv_room_name(request->room)));
     if (request->reply.receipt != 0)
-        (void)json_object_set_new(json, "receipt",
-                                  json_integer((json_int_t)request->reply.receipt));
+        sv_json_set(json, "receipt", json_integer((json_int_t)request->reply.receipt));
     char *const line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
     return line;

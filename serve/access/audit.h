@@ -17,7 +17,7 @@
 #include "service.h"
 
 /* Opens or makes the file; false, with a message, if that is not possible. */
-bool sv_audit_open(const char *path, sv_audit **out, char *message, size_t n_message);
+bool sv_audit_open(const char *path, sv_audit **out, sv_why *why);
 void sv_audit_close(sv_audit *audit);
 
 /* Whether requests of a route have lines of their own. */

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* mkostemp */
 #include "access/token_file.h"
 
+#include "access/own_files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -145,26 +147,19 @@ void sv_token_list_free(sv_token_list *list) {
     *list = (sv_token_list){NULL, 0, 0};
 }
 
-bool sv_token_file_safe(const char *path, const struct stat *about, char *message,
-                        size_t n_message) {
-    if (!S_ISREG(about->st_mode)) {
-        (void)snprintf(message, n_message, "%s is not a file", path);
-        return false;
-    }
-    if (about->st_uid != geteuid() && about->st_uid != 0) {
-        (void)snprintf(message, n_message,
+bool sv_token_file_safe(const char *path, const struct stat *about, sv_why *why) {
+    if (!S_ISREG(about->st_mode))
+        return sv_fail(why, "%s is not a file", path);
+    if (about->st_uid != geteuid() && about->st_uid != 0)
+        return sv_fail(why,
                        "the file of tokens %s belongs to another user, who could add tokens; run "
                        "chown on it",
                        path);
-        return false;
-    }
-    if ((about->st_mode & 022) != 0) {
-        (void)snprintf(message, n_message,
+    if ((about->st_mode & 022) != 0)
+        return sv_fail(why,
                        "other users can write the file of tokens %s, and so add tokens; run chmod "
                        "600 on it",
                        path);
-        return false;
-    }
     return true;
 }
 
@@ -192,30 +187,26 @@ static int open_locked(const char *path, bool create) {
 }
 
 bool sv_token_change_begin(const char *path, bool create, sv_token_change *change, bool *absent,
-                           char *message, size_t n_message) {
+                           sv_why *why) {
     struct stat about;
     *change = (sv_token_change){.path = path, .file = open_locked(path, create)};
     *absent = change->file < 0 && errno == ENOENT;
-    if (change->file < 0) {
-        (void)snprintf(message, n_message, "cannot open the file of tokens %s: %s", path,
-                       strerror(errno));
-        return false;
-    }
+    if (change->file < 0)
+        return sv_fail(why, "cannot open the file of tokens %s: %s", path, strerror(errno));
     const int again = dup(change->file);
     FILE *const file = again >= 0 ? fdopen(again, "r") : NULL;
     if (file == NULL && again >= 0)
         (void)close(again);
-    bool ok =
-        fstat(change->file, &about) == 0 && sv_token_file_safe(path, &about, message, n_message);
+    bool ok = fstat(change->file, &about) == 0 && sv_token_file_safe(path, &about, why);
     if (ok && (file == NULL || !sv_token_list_read(file, &change->list))) {
-        (void)snprintf(message, n_message, "cannot read the file of tokens %s", path);
+        (void)sv_fail(why, "cannot read the file of tokens %s", path);
         ok = false;
     }
     if (ok && change->list.wrong_line != 0) {
-        (void)snprintf(message, n_message,
-                       "line %zu of %s cannot be read; nothing was changed; correct or remove that "
-                       "line",
-                       change->list.wrong_line, path);
+        (void)sv_fail(why,
+                      "line %zu of %s cannot be read; nothing was changed; correct or remove that "
+                      "line",
+                      change->list.wrong_line, path);
         ok = false;
     }
     if (file != NULL)
@@ -240,24 +231,7 @@ static bool write_token_lines(int file, const sv_token_list *list, const char *a
     return fclose(out) == 0 && written;
 }
 
-static void sync_folder(const char *path) {
-    char folder[4096];
-    const char *const slash = strrchr(path, '/');
-    const size_t n = slash != NULL ? (size_t)(slash - path) : 0;
-    if (n >= sizeof folder)
-        return;
-    memcpy(folder, path, n);
-    folder[n] = 0;
-    const int opened =
-        open(slash == NULL ? "." : (n == 0 ? "/" : folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened >= 0) {
-        (void)fsync(opened);
-        (void)close(opened);
-    }
-}
-
-bool sv_token_change_commit(sv_token_change *change, const char *added, char *message,
-                            size_t n_message) {
+bool sv_token_change_commit(sv_token_change *change, const char *added, sv_why *why) {
     char temporary[4096];
     const int n = snprintf(temporary, sizeof temporary, "%s.XXXXXX", change->path);
     const int file = n < (int)sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
@@ -267,15 +241,15 @@ bool sv_token_change_commit(sv_token_change *change, const char *added, char *me
                       (geteuid() != 0 || fchown(file, about.st_uid, about.st_gid) == 0);
     if (!kept || !write_token_lines(file, &change->list, added) ||
         rename(temporary, change->path) != 0) {
-        (void)snprintf(message, n_message,
-                       "cannot write the file of tokens %s: %s; nothing was "
-                       "changed",
-                       change->path, strerror(errno));
+        (void)sv_fail(why,
+                      "cannot write the file of tokens %s: %s; nothing was "
+                      "changed",
+                      change->path, strerror(errno));
         if (file >= 0)
             (void)unlink(temporary);
         return false;
     }
-    sync_folder(change->path);
+    (void)sv_sync_folder_of(change->path);
     return true;
 }
 

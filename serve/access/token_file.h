@@ -50,8 +50,7 @@ void sv_token_list_free(sv_token_list *list);
 
 /* Whether other users cannot write a file; a message says what to do if they can. */
 struct stat;
-bool sv_token_file_safe(const char *path, const struct stat *about, char *message,
-                        size_t n_message);
+bool sv_token_file_safe(const char *path, const struct stat *about, sv_why *why);
 
 /* A file that is being changed. */
 typedef struct sv_token_change {
@@ -63,10 +62,9 @@ typedef struct sv_token_change {
 /* Locks the file and reads it; `create` makes one that is not there. False, with a message, if that
  * is not possible; *absent says that there is none. */
 bool sv_token_change_begin(const char *path, bool create, sv_token_change *change, bool *absent,
-                           char *message, size_t n_message);
+                           sv_why *why);
 /* Writes the lines of the list, except those that are NULL, and `added` if it is not NULL. */
-bool sv_token_change_commit(sv_token_change *change, const char *added, char *message,
-                            size_t n_message);
+bool sv_token_change_commit(sv_token_change *change, const char *added, sv_why *why);
 void sv_token_change_end(sv_token_change *change);
 
 #endif

@@ -45,7 +45,7 @@ static bool lacks_means(int reason) {
 
 /* Reads the file. False, with a message, if it cannot be trusted or read; `t` then has no tokens,
  * unless it may be tried again. */
-static bool read_file(sv_tokens *t, char *message, size_t n_message) {
+static bool read_file(sv_tokens *t, sv_why *why) {
     struct stat about;
     sv_token_list list = {NULL, 0, 0};
     /* A pipe of that name must not be waited for: all requests would wait, too. */
@@ -60,12 +60,10 @@ static bool read_file(sv_tokens *t, char *message, size_t n_message) {
             return true;
         }
         sv_token_list_free(&t->list);
-        (void)snprintf(message, n_message, "cannot read the file of tokens %s: %s", t->path,
-                       strerror(reason));
+        (void)sv_fail(why, "cannot read the file of tokens %s: %s", t->path, strerror(reason));
         return reason == ENOENT;
     }
-    bool ok =
-        fstat(fileno(file), &about) == 0 && sv_token_file_safe(t->path, &about, message, n_message);
+    bool ok = fstat(fileno(file), &about) == 0 && sv_token_file_safe(t->path, &about, why);
     if (!ok) {
         sv_token_list_free(&t->list);
     } else if (!sv_token_list_read(file, &list)) {
@@ -74,42 +72,42 @@ static bool read_file(sv_tokens *t, char *message, size_t n_message) {
         sv_token_list_free(&t->list);
         t->list = list;
         if (list.wrong_line != 0) {
-            (void)snprintf(message, n_message,
-                           "line %zu of the file of tokens %s cannot be read; nobody can use that "
-                           "token; correct or remove that line",
-                           list.wrong_line, t->path);
-            sv_log_warn(message);
+            (void)sv_fail(why,
+                          "line %zu of the file of tokens %s cannot be read; nobody can use that "
+                          "token; correct or remove that line",
+                          list.wrong_line, t->path);
+            sv_log_warn(why->text);
         }
     }
     (void)fclose(file);
     return ok;
 }
 
-static bool read_if_changed(sv_tokens *t, char *message, size_t n_message) {
+static bool read_if_changed(sv_tokens *t, sv_why *why) {
     struct stat now;
     memset(&now, 0, sizeof now);
     (void)stat(t->path, &now);
     if (same_file(&now, &t->read))
         return true;
     t->read = now;
-    return read_file(t, message, n_message);
+    return read_file(t, why);
 }
 
 static void look_at_file(sv_tokens *t, double seconds) {
     const double now = sv_now();
-    char message[1000];
+    sv_why why;
     if (now - t->looked < seconds)
         return;
     t->looked = now;
-    if (!read_if_changed(t, message, sizeof message))
-        sv_log_warn(message);
+    if (!read_if_changed(t, &why))
+        sv_log_warn(why.text);
 }
 
-bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_message) {
+bool sv_tokens_open(const char *path, sv_tokens **out, sv_why *why) {
     sv_tokens *const t = calloc(1, sizeof *t);
     char *const copy = strdup(path);
     if (t == NULL || copy == NULL) {
-        (void)snprintf(message, n_message, "memory is short");
+        (void)sv_fail_memory(why);
         free(t);
         free(copy);
         return false;
@@ -117,7 +115,7 @@ bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_m
     t->path = copy;
     t->looked = sv_now();
     (void)pthread_mutex_init(&t->lock, NULL);
-    if (!read_if_changed(t, message, n_message)) {
+    if (!read_if_changed(t, why)) {
         sv_tokens_free(t);
         return false;
     }

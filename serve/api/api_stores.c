@@ -21,12 +21,9 @@ static json_t *read_summary(const sv_room *room) {
     efface_store_info info;
     efface_error error;
     json_t *json = NULL;
-    efface_status status = sv_room_open(room, &store, &error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, &error);
-    if (status == EFFACE_OK) {
+    if (sv_room_open(room, &store, &info, &error) == EFFACE_OK) {
         json = summary(room, &info);
-        (void)json_object_set_new(json, "models", sv_json_count(info.n_models));
+        sv_json_set(json, "models", sv_json_count(info.n_models));
     } else {
         json = json_pack("{s:s,s:o}", "name", sv_room_name(room), "error", sv_json_error(&error));
     }
@@ -38,9 +35,8 @@ sv_when sv_get_stores(sv_request *request) {
     const sv_rooms *const rooms = request->service->rooms;
     json_t *const stores = json_array();
     for (size_t i = 0; i < sv_rooms_count(rooms); i++)
-        (void)json_array_append_new(stores, read_summary(sv_rooms_at(rooms, i)));
-    sv_reply_json(request, 200, json_pack("{s:o}", "stores", stores));
-    return SV_NOW;
+        sv_json_add(stores, read_summary(sv_rooms_at(rooms, i)));
+    return sv_reply_json(request, 200, json_pack("{s:o}", "stores", stores));
 }
 
 static void take_view(void *view, const efface_fact *fact) {
@@ -61,12 +57,11 @@ static efface_status list_models(efface_store *store, json_t *list, efface_error
         if (is_gone)
             status = EFFACE_OK;
         else
-            (void)json_array_append_new(list,
-                                        json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name,
-                                                  "family", efface_family_name(models[i].family),
-                                                  "view", has_view ? view : NULL, "columns",
-                                                  sv_json_count(models[i].n_columns), "digest",
-                                                  sv_json_digest(models[i].digest)));
+            sv_json_add(list, json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name, "family",
+                                        efface_family_name(models[i].family), "view",
+                                        has_view ? view : NULL, "columns",
+                                        sv_json_count(models[i].n_columns), "digest",
+                                        sv_json_digest(models[i].digest)));
         json_decref(view);
     }
     efface_models_free(models);
@@ -74,30 +69,24 @@ static efface_status list_models(efface_store *store, json_t *list, efface_error
 }
 
 sv_when sv_get_store(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
     efface_store *store = NULL;
     efface_store_info info;
     efface_error error;
-    if (room == NULL)
-        return SV_NOW;
-    json_t *const models = json_array();
-    efface_status status = sv_room_open(room, &store, &error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, &error);
+    json_t *const models = json_array(), *const names = json_array();
+    json_t *json = NULL;
+    efface_status status = sv_room_open(request->room, &store, &info, &error);
     if (status == EFFACE_OK)
         status = list_models(store, models, &error);
     if (status == EFFACE_OK) {
-        json_t *const json = summary(room, &info);
-        json_t *const names = json_array();
+        json = summary(request->room, &info);
         for (uint32_t i = 0; i < info.n_columns; i++)
-            (void)json_array_append_new(names, sv_json_text(efface_store_column(store, i)));
+            sv_json_add(names, sv_json_text(efface_store_column(store, i)));
         (void)json_object_set(json, "models", models);
-        (void)json_object_set_new(json, "column_names", names);
-        (void)json_object_set_new(json, "labels", sv_json_count(info.n_labels));
-        sv_reply_json(request, 200, json);
-    } else {
-        sv_refuse_error(request, &error);
+        (void)json_object_set(json, "column_names", names);
+        sv_json_set(json, "labels", sv_json_count(info.n_labels));
     }
+    sv_reply_result(request, json, status, &error);
+    json_decref(names);
     json_decref(models);
     efface_store_close(store);
     return SV_NOW;

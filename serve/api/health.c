@@ -1,12 +1,11 @@
 /* Whether the service is there, and who asks. */
+#include "access/times.h"
 #include "api/api.h"
-
-#include <time.h>
+#include "api/values.h"
 
 sv_when sv_get_health(sv_request *request) {
-    sv_reply_json(request, 200,
-                  json_pack("{s:s,s:s}", "status", "ok", "version", efface_version()));
-    return SV_NOW;
+    return sv_reply_json(request, 200,
+                         json_pack("{s:s,s:s}", "status", "ok", "version", efface_version()));
 }
 
 sv_when sv_get_me(sv_request *request) {
@@ -19,14 +18,11 @@ sv_when sv_get_me(sv_request *request) {
     json_t *const names = json_array();
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
         if ((caller->roles & roles[i].role) != 0)
-            (void)json_array_append_new(names, json_string(roles[i].name));
+            sv_json_add(names, json_string(roles[i].name));
     char expires[32] = "";
-    const time_t end = (time_t)caller->expires;
-    struct tm utc;
-    if (end != 0 && gmtime_r(&end, &utc) != NULL)
-        (void)strftime(expires, sizeof expires, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    sv_reply_json(request, 200,
-                  json_pack("{s:s,s:o,s:o}", "name", caller->name, "roles", names, "expires",
-                            expires[0] != 0 ? json_string(expires) : json_null()));
-    return SV_NOW;
+    if (caller->expires != 0)
+        sv_time_write(caller->expires, expires);
+    return sv_reply_json(request, 200,
+                         json_pack("{s:s,s:o,s:o}", "name", caller->name, "roles", names, "expires",
+                                   expires[0] != 0 ? json_string(expires) : json_null()));
 }

@@ -3,17 +3,15 @@
  * says how long it is. */
 #include "api/json_memory.h"
 
+#include "wiping.h"
+
 #include <jansson.h>
 #include <malloc.h>
-#include <sodium.h>
-#include <stdlib.h>
 
-static void wipe(void *bytes) {
-    if (bytes != NULL)
-        sodium_memzero(bytes, malloc_usable_size(bytes));
-    free(bytes);
+static void wipe_json(void *bytes) {
+    sv_wipe_free(bytes, bytes != NULL ? malloc_usable_size(bytes) : 0);
 }
 
 void sv_json_wipes_memory(void) {
-    json_set_alloc_funcs(malloc, wipe);
+    json_set_alloc_funcs(malloc, wipe_json);
 }

@@ -22,6 +22,13 @@ json_t *sv_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *sv_json_reals(const double *values, size_t n) {
+    json_t *const list = json_array();
+    for (size_t i = 0; i < n; i++)
+        sv_json_add(list, sv_json_real(values[i]));
+    return list;
+}
+
 /* How many bytes the character at `text` has in UTF-8; 0 if there is none. Overlong forms and
  * surrogates are none. */
 static size_t character_bytes(const unsigned char *text) {
@@ -132,8 +139,7 @@ bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_
         (void)snprintf(message, sizeof message,
                        "the parameter %s must be a whole number from %" PRIu64 " to %" PRIu64, name,
                        low, high);
-        sv_refuse(request, 400, "parameter", message);
-        return false;
+        return sv_refuse(request, 400, "parameter", message);
     }
     *out = number;
     return true;
@@ -148,9 +154,9 @@ bool sv_check_members(sv_request *request, const json_t *object, const char *con
             i++;
         if (names[i] == NULL) {
             /* The name is not shown: a client may have put a value in its place. */
-            sv_refuse(request, 400, "member",
-                      "an object has a member that it must not have; /v1/openapi.json lists all");
-            return false;
+            return sv_refuse(
+                request, 400, "member",
+                "an object has a member that it must not have; /v1/openapi.json lists all");
         }
     }
     return true;

@@ -9,6 +9,14 @@
 
 #include "http/http.h"
 
+/* Adds a new value to an array; and sets a member of an object. */
+static inline void sv_json_add(json_t *array, json_t *value) {
+    (void)json_array_append_new(array, value);
+}
+static inline void sv_json_set(json_t *object, const char *name, json_t *value) {
+    (void)json_object_set_new(object, name, value);
+}
+
 /* How many there are. */
 json_t *sv_json_count(uint64_t count);
 
@@ -17,6 +25,8 @@ json_t *sv_json_number(uint64_t number);
 
 /* A real number; null if it is not finite, which JSON cannot write. */
 json_t *sv_json_real(double value);
+
+json_t *sv_json_reals(const double *values, size_t n); /* an array of them */
 
 /* A text, or null for NULL. Bytes that are not UTF-8 become U+FFFD. */
 json_t *sv_json_text(const char *text);

@@ -1,5 +1,6 @@
 /* efface serve: runs the service until SIGTERM or SIGINT. */
 #include "access/audit.h"
+#include "api/values.h"
 #include "command/arguments.h"
 #include "command/commands.h"
 #include "command/key_files.h"
@@ -58,8 +59,7 @@ static char *path_beside(const char *path, const char *name) {
 static json_t *store_names(const sv_service *service) {
     json_t *const names = json_array();
     for (size_t i = 0; i < sv_rooms_count(service->rooms); i++)
-        (void)json_array_append_new(names,
-                                    json_string(sv_room_name(sv_rooms_at(service->rooms, i))));
+        sv_json_add(names, json_string(sv_room_name(sv_rooms_at(service->rooms, i))));
     return names;
 }
 
@@ -105,7 +105,7 @@ static void wait_for_end(sv_service *service, const sigset_t *signals) {
 
 static int serve_stores(sv_service *service) {
     const sv_options *const options = service->options;
-    char message[1000];
+    sv_why why;
     sigset_t signals;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&signals);
@@ -117,14 +117,14 @@ static int serve_stores(sv_service *service) {
     if (!sv_metrics_open(sv_routes, options->n_stores, &service->metrics) ||
         !sv_log_start(options->log_all)) {
         code = sv_failed("out of memory");
-    } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
-               !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
-               !sv_audit_open(options->audit, &service->audit, message, sizeof message) ||
-               !sv_jobs_open(service, &service->jobs, message, sizeof message) ||
-               !sv_dsr_open(service, &service->dsr, message, sizeof message)) {
-        code = sv_failed("%s", message);
-    } else if (!sv_server_start(service, message, sizeof message)) {
-        code = sv_failed("%s", message);
+    } else if (!sv_tokens_open(options->tokens, &service->tokens, &why) ||
+               !sv_rooms_open(service, &service->rooms, &why) ||
+               !sv_audit_open(options->audit, &service->audit, &why) ||
+               !sv_jobs_open(service, &service->jobs, &why) ||
+               !sv_dsr_open(service, &service->dsr, &why)) {
+        code = sv_failed("%s", why.text);
+    } else if (!sv_server_start(service, &why)) {
+        code = sv_failed("%s", why.text);
     } else {
         say_started(service);
         wait_for_end(service, &signals);

@@ -1,6 +1,7 @@
 /* efface token: makes, lists and revokes tokens. */
-#include "access/expiry.h"
+#include "access/times.h"
 #include "access/token_file.h"
+#include "api/values.h"
 #include "command/arguments.h"
 #include "command/commands.h"
 #include "command/saying.h"
@@ -50,7 +51,7 @@ static json_t *roles_json(unsigned roles) {
     json_t *const list = json_array();
     for (char *word = text; *word != 0;) {
         const size_t n = strcspn(word, ",");
-        (void)json_array_append_new(list, json_stringn(word, n));
+        sv_json_add(list, json_stringn(word, n));
         word += n + (word[n] == ',');
     }
     return list;
@@ -60,7 +61,7 @@ static json_t *time_json(int64_t time) {
     char text[32];
     if (time == 0)
         return json_null();
-    sv_expiry_write(time, text);
+    sv_time_write(time, text);
     return json_string(text);
 }
 
@@ -99,11 +100,12 @@ static char *token_line(const char *token, const char *name, unsigned roles, int
 
 static int add_token(const char *path, const char *name, unsigned roles, int64_t expires,
                      bool as_json) {
-    char message[1000], token[SV_TOKEN_BYTES], when[32];
+    sv_why why;
+    char token[SV_TOKEN_BYTES], when[32];
     sv_token_change change;
     bool absent;
-    if (!sv_token_change_begin(path, true, &change, &absent, message, sizeof message))
-        return sv_failed("%s", message);
+    if (!sv_token_change_begin(path, true, &change, &absent, &why))
+        return sv_failed("%s", why.text);
     int code = SV_DONE;
     char *line = NULL;
     if (find_token_named(&change.list, name) != NULL) {
@@ -114,8 +116,8 @@ static int add_token(const char *path, const char *name, unsigned roles, int64_t
         line = token_line(token, name, roles, (int64_t)time(NULL), expires);
         if (line == NULL)
             code = sv_failed("out of memory");
-        else if (!sv_token_change_commit(&change, line, message, sizeof message))
-            code = sv_failed("%s", message);
+        else if (!sv_token_change_commit(&change, line, &why))
+            code = sv_failed("%s", why.text);
     }
     free(line);
     sv_token_change_end(&change);
@@ -127,7 +129,7 @@ static int add_token(const char *path, const char *name, unsigned roles, int64_t
     } else {
         char words[32];
         sv_roles_to(roles, words);
-        sv_expiry_write(expires, when);
+        sv_time_write(expires, when);
         printf("%s\ntoken %s for %s, %s%s; it is not shown again\n", token, name, words,
                expires != 0 ? "until " : "without an end", expires != 0 ? when : "");
     }
@@ -177,7 +179,7 @@ static void print_list(const sv_token_list *list) {
         char roles[32], when[32] = "never";
         sv_roles_to(caller->roles, roles);
         if (caller->expires != 0)
-            sv_expiry_write(caller->expires, when);
+            sv_time_write(caller->expires, when);
         printf("%-24s %-24s %s%s\n", caller->name, roles, when,
                caller->expires != 0 && caller->expires <= now ? " (expired)" : "");
     }
@@ -188,11 +190,10 @@ static json_t *list_json(const sv_token_list *list) {
     json_t *const tokens = json_array();
     for (size_t i = 0; i < list->n_tokens; i++) {
         const sv_token *const t = &list->tokens[i];
-        (void)json_array_append_new(
-            tokens, json_pack("{s:s,s:o,s:o,s:o,s:b}", "name", t->caller.name, "roles",
-                              roles_json(t->caller.roles), "created", time_json(t->created),
-                              "expires", time_json(t->caller.expires), "expired",
-                              t->caller.expires != 0 && t->caller.expires <= now));
+        sv_json_add(tokens, json_pack("{s:s,s:o,s:o,s:o,s:b}", "name", t->caller.name, "roles",
+                                      roles_json(t->caller.roles), "created", time_json(t->created),
+                                      "expires", time_json(t->caller.expires), "expired",
+                                      t->caller.expires != 0 && t->caller.expires <= now));
     }
     return json_pack("{s:o}", "tokens", tokens);
 }
@@ -211,10 +212,9 @@ static int run_list(int n_arguments, char **arguments) {
     if (file == NULL)
         return sv_failed("cannot read %s: %s", path, strerror(errno));
     struct stat about;
-    char message[1000];
-    if (fstat(fileno(file), &about) == 0 &&
-        !sv_token_file_safe(path, &about, message, sizeof message))
-        sv_warn("%s", message);
+    sv_why why;
+    if (fstat(fileno(file), &about) == 0 && !sv_token_file_safe(path, &about, &why))
+        sv_warn("%s", why.text);
     const bool read = sv_token_list_read(file, &list);
     (void)fclose(file);
     if (!read)
@@ -234,7 +234,7 @@ static int run_list(int n_arguments, char **arguments) {
 static int run_revoke(int n_arguments, char **arguments) {
     const char *name = NULL, *path = DEFAULT_FILE;
     bool as_json = false, absent;
-    char message[1000];
+    sv_why why;
     sv_token_change change;
     const sv_argument table[] = {{"NAME", SV_PLACE, &name},
                                  {"--tokens", SV_TEXT, &path},
@@ -242,9 +242,9 @@ static int run_revoke(int n_arguments, char **arguments) {
                                  {NULL, SV_FLAG, NULL}};
     if (!sv_parse("token", table, n_arguments, arguments))
         return SV_USAGE;
-    if (!sv_token_change_begin(path, false, &change, &absent, message, sizeof message))
+    if (!sv_token_change_begin(path, false, &change, &absent, &why))
         return absent ? sv_not_found("there is no file of tokens %s", path)
-                      : sv_failed("%s", message);
+                      : sv_failed("%s", why.text);
     int code = SV_DONE;
     if (find_token_named(&change.list, name) == NULL) {
         code = sv_not_found("there is no token %s; efface token list shows all", name);
@@ -252,8 +252,8 @@ static int run_revoke(int n_arguments, char **arguments) {
         /* All of that name, should somebody have written the file by hand. */
         for (sv_token *t; (t = find_token_named(&change.list, name)) != NULL; t->line = NULL)
             free(t->line);
-        if (!sv_token_change_commit(&change, NULL, message, sizeof message))
-            code = sv_failed("%s", message);
+        if (!sv_token_change_commit(&change, NULL, &why))
+            code = sv_failed("%s", why.text);
     }
     sv_token_change_end(&change);
     if (code == SV_DONE && as_json)

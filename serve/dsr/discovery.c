@@ -16,12 +16,11 @@ static json_t *address_of_key(const sv_request *request) {
 }
 
 sv_when sv_dsr_discover(sv_request *request) {
-    sv_dsr_reply(request, 200,
-                 json_pack("{s:s,s:[{s:s,s:s}],s:[s],s:o}", "api_version", "2.0",
-                           "supported_identities", "identity_type", "controller_customer_id",
-                           "identity_format", "raw", "supported_subject_request_types", "erasure",
-                           "processor_certificate", address_of_key(request)));
-    return SV_NOW;
+    return sv_dsr_reply(request, 200,
+                        json_pack("{s:s,s:[{s:s,s:s}],s:[s],s:o}", "api_version", "2.0",
+                                  "supported_identities", "identity_type", "controller_customer_id",
+                                  "identity_format", "raw", "supported_subject_request_types",
+                                  "erasure", "processor_certificate", address_of_key(request)));
 }
 
 /* The public key as SubjectPublicKeyInfo (RFC 8410) in PEM. */
@@ -32,21 +31,16 @@ sv_when sv_dsr_get_certificate(sv_request *request) {
     char base64[sodium_base64_ENCODED_LEN(sizeof info, sodium_base64_VARIANT_ORIGINAL)];
     const size_t n_max = 160;
     const unsigned char *const secret_key = request->service->secret_key;
-    if (secret_key == NULL) {
-        sv_refuse(request, 404, "no_key", "replies are not signed here; see --sign");
-        return SV_NOW;
-    }
+    if (secret_key == NULL)
+        return sv_refuse(request, 404, "no_key", "replies are not signed here; see --sign");
     memcpy(info, head, sizeof head);
     (void)crypto_sign_ed25519_sk_to_pk(info + sizeof head, secret_key);
     (void)sodium_bin2base64(base64, sizeof base64, info, sizeof info,
                             sodium_base64_VARIANT_ORIGINAL);
     char *const pem = malloc(n_max);
-    if (pem == NULL) {
-        sv_refuse(request, 503, "memory", "memory is short; try again later");
-        return SV_NOW;
-    }
+    if (pem == NULL)
+        return sv_refuse_memory(request);
     const int n =
         snprintf(pem, n_max, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", base64);
-    sv_reply_text(request, 200, "application/x-pem-file", pem, (size_t)n);
-    return SV_NOW;
+    return sv_reply_text(request, 200, "application/x-pem-file", pem, (size_t)n);
 }

@@ -13,7 +13,7 @@
 
 /* Reads the requests that were kept, and begins to do those that have not ended; false, with a
  * message, if that is not possible. To be called when the stores are open. */
-bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_message);
+bool sv_dsr_open(sv_service *service, sv_dsr **out, sv_why *why);
 
 /* Does what was accepted, as far as stores can be written now, and ends. To be called after the
  * server was stopped and before the stores are closed. */
@@ -28,7 +28,7 @@ sv_when sv_dsr_cancel(sv_request *request);
 
 /* Replies with JSON, which this releases, and adds the headers of OpenDSR: the domain and, if there
  * is a key, the signature of the body (signature.c). */
-void sv_dsr_reply(sv_request *request, int status, json_t *json);
+sv_when sv_dsr_reply(sv_request *request, int status, json_t *json);
 
 /* The Host of a request, with its port; the address that the service listens on if there is none.
  */

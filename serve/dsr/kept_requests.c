@@ -1,5 +1,8 @@
 /* The files of OpenDSR requests (kept_requests.h). */
 #include "dsr/kept_requests.h"
+#include "access/own_files.h"
+#include "api/values.h"
+#include "wiping.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,8 +65,7 @@ static int read_all(int file, size_t most, char **out, size_t *n_out) {
             continue;
         if (got <= 0) {
             const int error = got < 0 ? errno : EIO;
-            sodium_memzero(bytes, n);
-            free(bytes);
+            sv_wipe_free(bytes, n);
             return error;
         }
         n += (size_t)got;
@@ -122,13 +124,11 @@ static int put_file(int folder, const char *name, const char *other, const char 
 
 /* ------------------------------------------------------------------ entries as JSON */
 
-static const char *const statuses[] = {"pending", "in_progress", "completed", "cancelled"};
-
 static json_t *receipts_as_json(const sv_dsr_entry *entry) {
     json_t *const receipts = json_array();
     for (size_t i = 0; i < entry->n_receipts; i++)
-        (void)json_array_append_new(receipts, json_pack("[s,I]", entry->receipts[i].store,
-                                                        (json_int_t)entry->receipts[i].number));
+        sv_json_add(receipts, json_pack("[s,I]", entry->receipts[i].store,
+                                        (json_int_t)entry->receipts[i].number));
     return receipts;
 }
 
@@ -139,13 +139,14 @@ static char *encode_entry(const sv_dsr_entry *entry) {
     (void)sodium_bin2hex(hash, sizeof hash, entry->hash, sizeof entry->hash);
     json_t *const people = json_array();
     for (size_t i = 0; !ended && i < entry->n_people; i++)
-        (void)json_array_append_new(people, json_string(entry->people[i]));
-    json_t *const json = json_pack(
-        "{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:b,s:I,s:o,s:o}", "id", entry->id, "controller",
-        entry->controller, "status", statuses[ended ? entry->status : SV_DSR_PENDING], "hash", hash,
-        "received", (json_int_t)entry->received, "expected", (json_int_t)entry->expected, "ended",
-        (json_int_t)entry->ended, "interrupted", entry->interrupted, "rows",
-        (json_int_t)entry->n_rows, "receipts", receipts_as_json(entry), "people", people);
+        sv_json_add(people, json_string(entry->people[i]));
+    json_t *const json =
+        json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:b,s:I,s:o,s:o}", "id", entry->id, "controller",
+                  entry->controller, "status",
+                  sv_dsr_statuses[ended ? entry->status : SV_DSR_PENDING], "hash", hash, "received",
+                  (json_int_t)entry->received, "expected", (json_int_t)entry->expected, "ended",
+                  (json_int_t)entry->ended, "interrupted", entry->interrupted, "rows",
+                  (json_int_t)entry->n_rows, "receipts", receipts_as_json(entry), "people", people);
     const bool complete = json != NULL && (ended || json_array_size(people) == entry->n_people) &&
                           json_array_size(json_object_get(json, "receipts")) == entry->n_receipts;
     char *const text = complete ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -203,8 +204,8 @@ static bool decode_fields(json_t *json, sv_dsr_entry *entry) {
     entry->interrupted = interrupted != 0;
     entry->n_rows = (uint64_t)rows;
     if (ended != 0)
-        entry->status =
-            strcmp(status, statuses[SV_DSR_CANCELLED]) == 0 ? SV_DSR_CANCELLED : SV_DSR_COMPLETED;
+        entry->status = strcmp(status, sv_dsr_statuses[SV_DSR_CANCELLED]) == 0 ? SV_DSR_CANCELLED
+                                                                               : SV_DSR_COMPLETED;
     return decode_receipts(receipts, entry) && (ended != 0 || decode_people(people, entry));
 }
 
@@ -222,19 +223,13 @@ static sv_dsr_entry *decode_entry(const char *text, size_t n) {
 /* ------------------------------------------------------------------ the folder */
 
 int sv_dsr_kept_open(const char *tokens, sv_dsr_kept **out) {
-    static const char ending[] = ".tokens", ours[] = ".opendsr";
     sv_dsr_kept *const k = calloc(1, sizeof *k);
-    char *const path = malloc(strlen(tokens) + sizeof ours);
+    char *const path = sv_name_beside(tokens, ".opendsr");
     if (k == NULL || path == NULL) {
         free(k);
         free(path);
         return ENOMEM;
     }
-    const size_t n = strlen(tokens), n_ending = sizeof ending - 1;
-    const bool has_ending = n > n_ending && strcmp(tokens + n - n_ending, ending) == 0;
-    const size_t n_name = has_ending ? n - n_ending : n;
-    memcpy(path, tokens, n_name);
-    memcpy(path + n_name, ours, sizeof ours);
     k->path = path;
     k->folder = k->lock = k->ended = -1;
     *out = k;
@@ -276,9 +271,7 @@ static int get_key(sv_dsr_kept *k) {
         error = EBADMSG;
     if (error == 0)
         memcpy(k->key, bytes, n);
-    if (bytes != NULL)
-        sodium_memzero(bytes, n);
-    free(bytes);
+    sv_wipe_free(bytes, n);
     return error;
 }
 
@@ -305,27 +298,12 @@ static int enter_folder(sv_dsr_kept *k) {
     return error;
 }
 
-/* Syncs the folder that the folder is in. */
-static int sync_above(const char *path) {
-    const char *const slash = strrchr(path, '/');
-    char *const above = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-    if (above == NULL)
-        return ENOMEM;
-    const int folder = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(above);
-    if (folder < 0)
-        return errno;
-    const int error = sync_file(folder);
-    (void)close(folder);
-    return error;
-}
-
 int sv_dsr_kept_make(sv_dsr_kept *k) {
     if (k->folder >= 0)
         return 0;
     if (mkdir(k->path, 0700) != 0 && errno != EEXIST)
         return errno;
-    const int error = sync_above(k->path);
+    const int error = sv_sync_folder_of(k->path);
     return error != 0 ? error : enter_folder(k);
 }
 
@@ -380,8 +358,7 @@ static int read_pending(const sv_dsr_kept *k, const char *name, const sv_dsr_rea
     /* Zeros are left if the process dies while it takes back a request that it could not add. */
     const bool wiped = sodium_is_zero((const unsigned char *)text, n) != 0;
     sv_dsr_entry *const entry = wiped ? NULL : decode_entry(text, n);
-    sodium_memzero(text, n);
-    free(text);
+    sv_wipe_free(text, n);
     if (wiped)
         return wipe_file(k->folder, name);
     if (entry == NULL || entry->ended != 0 || strcmp(id, entry->id) != 0) {
@@ -430,8 +407,7 @@ int sv_dsr_kept_add(sv_dsr_kept *k, const sv_dsr_entry *entry) {
     (void)snprintf(name, sizeof name, "%s.pending", entry->id);
     (void)snprintf(other, sizeof other, "%s.new", entry->id);
     const int error = put_file(k->folder, name, other, text, strlen(text));
-    sodium_memzero(text, strlen(text));
-    free(text);
+    sv_wipe_free(text, strlen(text));
     return error;
 }
 

@@ -1,5 +1,7 @@
 /* A new OpenDSR request: whether it is in order, and its acknowledgement. */
+#include "access/times.h"
 #include "dsr/register.h"
+#include "wiping.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -175,16 +177,15 @@ static json_t *encode_body(const sv_request *request) {
     (void)sodium_bin2base64(text, n, (const unsigned char *)request->body, request->n_body,
                             sodium_base64_VARIANT_ORIGINAL);
     json_t *const json = json_string(text);
-    sodium_memzero(text, n);
-    free(text);
+    sv_wipe_free(text, n);
     return json;
 }
 
 /* These fields of an entry never change. */
 static void acknowledge(sv_request *request, const sv_dsr_entry *entry) {
     char received[32], expected[32];
-    sv_dsr_time(entry->received, received);
-    sv_dsr_time(entry->expected, expected);
+    sv_time_write(entry->received, received);
+    sv_time_write(entry->expected, expected);
     sv_dsr_reply(request, 201,
                  json_pack("{s:s,s:s,s:s,s:o,s:s}", "controller_id", entry->controller,
                            "expected_completion_time", expected, "received_time", received,
@@ -193,10 +194,8 @@ static void acknowledge(sv_request *request, const sv_dsr_entry *entry) {
 }
 
 sv_when sv_dsr_create(sv_request *request) {
-    if (request->n_body > MAX_BODY_BYTES) {
-        sv_refuse(request, 413, "too_long", "a request must have at most 65536 bytes");
-        return SV_NOW;
-    }
+    if (request->n_body > MAX_BODY_BYTES)
+        return sv_refuse(request, 413, "too_long", "a request must have at most 65536 bytes");
     json_t *const json = sv_body_json(request);
     sv_dsr_entry *entry = json != NULL ? read_request(request, json) : NULL;
     json_decref(json);

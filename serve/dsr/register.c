@@ -2,6 +2,7 @@
 #include "dsr/register.h"
 
 #include "dsr/kept_requests.h"
+#include "wiping.h"
 
 #include <errno.h>
 #include <search.h>
@@ -11,13 +12,13 @@
 #include <string.h>
 #include <time.h>
 
+const char *const sv_dsr_statuses[] = {"pending", "in_progress", "completed", "cancelled"};
+
 /* ------------------------------------------------------------------ entries */
 
 void sv_dsr_forget_people(sv_dsr_entry *entry) {
-    for (size_t i = 0; i < entry->n_people; i++) {
-        sodium_memzero(entry->people[i], strlen(entry->people[i]));
-        free(entry->people[i]);
-    }
+    for (size_t i = 0; i < entry->n_people; i++)
+        sv_wipe_free(entry->people[i], strlen(entry->people[i]));
     free(entry->people);
     entry->people = NULL;
     entry->n_people = 0;
@@ -41,14 +42,6 @@ bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number)
     (void)snprintf(receipt->store, sizeof receipt->store, "%s", store);
     receipt->number = number;
     return true;
-}
-
-void sv_dsr_time(int64_t seconds, char text[32]) {
-    const time_t time = (time_t)seconds;
-    struct tm utc;
-    text[0] = 0;
-    if (gmtime_r(&time, &utc) != NULL)
-        (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 /* ------------------------------------------------------------------ queues */
@@ -223,24 +216,22 @@ static bool has_entry(void *context, const char *id) {
     return find_entry(r->dsr, id) != NULL;
 }
 
-static void say_unreadable(int error, char *message, size_t n_message) {
-    const char *why = strerror(error);
+static bool fail_reading(sv_why *why, int error) {
+    const char *reason = strerror(error);
     if (error == EBUSY)
-        why = "another service has the same file of tokens, and so the folder beside it; each "
-              "service needs files of its own (--tokens, --audit)";
+        reason = "another service has the same file of tokens, and so the folder beside it; each "
+                 "service needs files of its own (--tokens, --audit)";
     else if (error == EBADMSG)
-        why = "their files are damaged";
+        reason = "their files are damaged";
     else if (error == ENOMEM)
-        why = "memory is short";
-    (void)snprintf(message, n_message, "the OpenDSR requests cannot be read: %s", why);
+        reason = "memory is short";
+    return sv_fail(why, "the OpenDSR requests cannot be read: %s", reason);
 }
 
-bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_message) {
+bool sv_dsr_open(sv_service *service, sv_dsr **out, sv_why *why) {
     sv_dsr *const dsr = calloc(1, sizeof *dsr);
-    if (dsr == NULL) {
-        say_unreadable(ENOMEM, message, n_message);
-        return false;
-    }
+    if (dsr == NULL)
+        return fail_reading(why, ENOMEM);
     dsr->service = service;
     pthread_mutex_init(&dsr->writes, NULL);
     pthread_mutex_init(&dsr->lock, NULL);
@@ -261,9 +252,8 @@ bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_mess
     if (error == 0)
         error = pthread_create(&dsr->thread, NULL, sv_dsr_work, dsr);
     if (error != 0) {
-        say_unreadable(error, message, n_message);
         sv_dsr_close(dsr);
-        return false;
+        return fail_reading(why, error);
     }
     dsr->has_thread = true;
     *out = dsr;

@@ -30,6 +30,8 @@ typedef enum sv_dsr_status {
     SV_DSR_CANCELLED
 } sv_dsr_status;
 
+extern const char *const sv_dsr_statuses[]; /* their names */
+
 typedef struct sv_dsr_receipt {
     char store[SV_DSR_STORE_BYTES];
     uint64_t number;
@@ -114,8 +116,5 @@ sv_dsr_entry *sv_dsr_find(sv_dsr *dsr, const char *id);
 
 /* The thread that does requests (erasure.c); takes the sv_dsr. */
 void *sv_dsr_work(void *dsr);
-
-/* A time as RFC 3339 has it, in UTC. */
-void sv_dsr_time(int64_t seconds, char text[32]);
 
 #endif

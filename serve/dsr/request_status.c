@@ -1,7 +1,7 @@
 /* What has become of a request, and its cancellation. */
+#include "access/times.h"
+#include "api/values.h"
 #include "dsr/register.h"
-
-#include <time.h>
 
 static void refuse_unknown(sv_request *request) {
     sv_refuse(request, 404, "no_request", "there is no request with that subject_request_id");
@@ -12,27 +12,25 @@ static json_t *describe_ours(const sv_dsr_entry *entry) {
     char received[32], ended[32];
     json_t *const receipts = json_array();
     for (size_t i = 0; i < entry->n_receipts; i++)
-        (void)json_array_append_new(receipts,
-                                    json_pack("{s:s,s:I}", "store", entry->receipts[i].store,
-                                              "receipt", (json_int_t)entry->receipts[i].number));
-    sv_dsr_time(entry->received, received);
-    sv_dsr_time(entry->ended, ended);
+        sv_json_add(receipts, json_pack("{s:s,s:I}", "store", entry->receipts[i].store, "receipt",
+                                        (json_int_t)entry->receipts[i].number));
+    sv_time_write(entry->received, received);
+    sv_time_write(entry->ended, ended);
     return json_pack("{s:s,s:o,s:b,s:o}", "received_time", received, "completed_time",
                      entry->status == SV_DSR_COMPLETED ? json_string(ended) : json_null(),
                      "interrupted", entry->interrupted, "receipts", receipts);
 }
 
 static json_t *describe_request(const sv_dsr_entry *entry) {
-    static const char *const statuses[] = {"pending", "in_progress", "completed", "cancelled"};
     char expected[32];
-    sv_dsr_time(entry->expected, expected);
+    sv_time_write(entry->expected, expected);
     json_t *const json =
         json_pack("{s:s,s:s,s:s,s:s,s:s,s:{s:o}}", "controller_id", entry->controller,
                   "expected_completion_time", expected, "subject_request_id", entry->id,
-                  "request_status", statuses[entry->status], "api_version", "2.0", "extensions",
-                  "efface", describe_ours(entry));
+                  "request_status", sv_dsr_statuses[entry->status], "api_version", "2.0",
+                  "extensions", "efface", describe_ours(entry));
     if (entry->status == SV_DSR_COMPLETED)
-        (void)json_object_set_new(json, "results_count", json_integer((json_int_t)entry->n_rows));
+        sv_json_set(json, "results_count", json_integer((json_int_t)entry->n_rows));
     return json;
 }
 
@@ -46,14 +44,13 @@ sv_when sv_dsr_get_status(sv_request *request) {
     pthread_mutex_lock(&dsr->lock);
     json_t *const json = describe_request(entry);
     pthread_mutex_unlock(&dsr->lock);
-    sv_dsr_reply(request, 200, json);
-    return SV_NOW;
+    return sv_dsr_reply(request, 200, json);
 }
 
 sv_when sv_dsr_cancel(sv_request *request) {
     char received[32];
     sv_dsr_entry *entry = NULL;
-    sv_dsr_time((int64_t)time(NULL), received);
+    sv_time_now(received);
     switch (sv_dsr_cancel_entry(request->service->dsr, request->parts[0], &entry)) {
     case SV_DSR_CANCELS:
         sv_dsr_reply(request, 202,

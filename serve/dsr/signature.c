@@ -34,11 +34,12 @@ static void add_signature(sv_request *request, const unsigned char *secret_key) 
     sv_reply_header(request, "X-OpenDSR-Signature", text);
 }
 
-void sv_dsr_reply(sv_request *request, int status, json_t *json) {
+sv_when sv_dsr_reply(sv_request *request, int status, json_t *json) {
     sv_reply_json(request, status, json);
     if (request->reply.body == NULL)
-        return; /* there was no memory */
+        return SV_NOW; /* there was no memory */
     add_domain(request);
     if (request->service->secret_key != NULL)
         add_signature(request, request->service->secret_key);
+    return SV_NOW;
 }

@@ -68,14 +68,14 @@ static bool is_port(const char *text) {
 }
 
 /* Divides "host:port" or "[host]:port", and looks the address up. */
-static struct addrinfo *look_up(const char *listen, char *message, size_t n_message) {
+static struct addrinfo *look_up(const char *listen, sv_why *why) {
     char host[256];
     struct addrinfo *found = NULL;
     const char *const colon = strrchr(listen, ':');
     const size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
     const bool brackets = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
     if (n == 0 || n >= sizeof host || !is_port(colon + 1)) {
-        (void)snprintf(message, n_message, "--listen needs an address and a port: 127.0.0.1:8741");
+        (void)sv_fail(why, "--listen needs an address and a port: 127.0.0.1:8741");
         return NULL;
     }
     memcpy(host, listen + brackets, n - 2 * brackets);
@@ -85,7 +85,7 @@ static struct addrinfo *look_up(const char *listen, char *message, size_t n_mess
                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     const int failed = getaddrinfo(host, colon + 1, &hints, &found);
     if (failed != 0)
-        (void)snprintf(message, n_message, "--listen %s: %s", listen, gai_strerror(failed));
+        (void)sv_fail(why, "--listen %s: %s", listen, gai_strerror(failed));
     return failed == 0 ? found : NULL;
 }
 
@@ -119,9 +119,8 @@ static unsigned find_limit(void) {
                                             : (unsigned)files.rlim_cur / 2;
 }
 
-bool sv_door_listen(const char *listen_on, double patience, sv_door **out, char *message,
-                    size_t n_message) {
-    struct addrinfo *const address = look_up(listen_on, message, n_message);
+bool sv_door_listen(const char *listen_on, double patience, sv_door **out, sv_why *why) {
+    struct addrinfo *const address = look_up(listen_on, why);
     if (address == NULL)
         return false;
     sv_door *const d = calloc(1, sizeof *d);
@@ -132,7 +131,7 @@ bool sv_door_listen(const char *listen_on, double patience, sv_door **out, char 
         file >= 0 && setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
         bind(file, address->ai_addr, address->ai_addrlen) == 0 && listen(file, 1024) == 0;
     if (!listens) {
-        (void)snprintf(message, n_message, "cannot listen on %s: %s", listen_on, strerror(errno));
+        (void)sv_fail(why, "cannot listen on %s: %s", listen_on, strerror(errno));
         if (file >= 0)
             (void)close(file);
         freeaddrinfo(address);

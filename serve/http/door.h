@@ -34,8 +34,7 @@ typedef enum sv_phase { SV_WAITS, SV_HEAD, SV_BODY, SV_HANDLED, SV_SENDS } sv_ph
 
 /* Listens on an address; `patience` is in seconds. False, with a message, if that is not possible.
  */
-bool sv_door_listen(const char *listen, double patience, sv_door **out, char *message,
-                    size_t n_message);
+bool sv_door_listen(const char *listen, double patience, sv_door **out, sv_why *why);
 
 /* Whether only this machine can reach it. */
 bool sv_door_is_loopback(const sv_door *door);

@@ -7,6 +7,7 @@
 #include "access/audit.h"
 #include "access/hosts.h"
 #include "http/connection.h"
+#include "rooms/rooms.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,16 +60,15 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
 /* Refuses a request whose end cannot be told: what follows it on the connection may be anything. */
 static bool refuse_framing(sv_request *r) {
     r->reply.ends_connection = true;
-    sv_refuse(r, 400, "framing",
-              "send one Content-Length, or Transfer-Encoding: chunked, and not both");
-    return false;
+    return sv_refuse(r, 400, "framing",
+                     "send one Content-Length, or Transfer-Encoding: chunked, and not both");
 }
 
 static bool check_framing(sv_request *r, const heads *h) {
     if (h->n_odd_names != 0) {
         r->reply.ends_connection = true;
-        sv_refuse(r, 400, "framing", "a header has a name that is none, or goes on in a new line");
-        return false;
+        return sv_refuse(r, 400, "framing",
+                         "a header has a name that is none, or goes on in a new line");
     }
     if (h->n_lengths > 1 || h->n_encodings > 1 || (h->n_lengths != 0 && h->n_encodings != 0))
         return refuse_framing(r);
@@ -86,8 +86,8 @@ static bool check_host(sv_request *r, const heads *h) {
         sv_host_ok(h->host, o->listen, sv_server_port(r->service->server), o->hosts, o->n_hosts))
         return true;
     r->reply.ends_connection = true;
-    sv_refuse(r, 421, "host", "the Host header names another host; see --host of efface serve");
-    return false;
+    return sv_refuse(r, 421, "host",
+                     "the Host header names another host; see --host of efface serve");
 }
 
 static bool check_route(struct sv_connection *c, const char *method) {
@@ -95,13 +95,13 @@ static bool check_route(struct sv_connection *c, const char *method) {
     char allowed[64];
     switch (sv_route_find(sv_routes, method, c->path, &r->route, r->parts, allowed)) {
     case SV_NO_PATH:
-        sv_refuse(r, 404, "no_path", "there is no such path; /v1/openapi.json lists all");
-        return false;
+        return sv_refuse(r, 404, "no_path", "there is no such path; /v1/openapi.json lists all");
     case SV_NO_METHOD:
         sv_reply_header(r, "Allow", allowed);
-        sv_refuse(r, 405, "no_method", "the path has no such method");
-        return false;
-    case SV_ROUTED: break;
+        return sv_refuse(r, 405, "no_method", "the path has no such method");
+    case SV_ROUTED:
+        if (sv_route_names_store(r->route))
+            r->room = sv_rooms_find(r->service->rooms, r->parts[0]);
     }
     return true;
 }
@@ -110,19 +110,16 @@ static bool check_token(struct sv_connection *c, const heads *h) {
     sv_request *const r = &c->request;
     if (h->n_authorizations != 1 || strncasecmp(h->authorization, "Bearer ", 7) != 0) {
         sv_reply_header(r, "WWW-Authenticate", "Bearer");
-        sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
-        return false;
+        return sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
     }
     const char *const text = h->authorization + 7;
     switch (sv_tokens_find(r->service->tokens, text + strspn(text, " "), &r->caller)) {
     case SV_UNKNOWN:
         sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
-        sv_refuse(r, 401, "unknown_token", "the token is not known, or was revoked");
-        return false;
+        return sv_refuse(r, 401, "unknown_token", "the token is not known, or was revoked");
     case SV_EXPIRED:
         sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
-        sv_refuse(r, 401, "expired_token", "the token has expired; ask for a new one");
-        return false;
+        return sv_refuse(r, 401, "expired_token", "the token has expired; ask for a new one");
     case SV_KNOWN: break;
     }
     sv_peer_known(c->peer);
@@ -131,13 +128,11 @@ static bool check_token(struct sv_connection *c, const heads *h) {
         char seconds[16];
         (void)snprintf(seconds, sizeof seconds, "%d", wait);
         sv_reply_header(r, "Retry-After", seconds);
-        sv_refuse(r, 429, "rate", "the token makes too many requests; try again later");
-        return false;
+        return sv_refuse(r, 429, "rate", "the token makes too many requests; try again later");
     }
     if ((r->caller.roles & (r->route->roles | SV_ADMIN)) != 0)
         return true;
-    sv_refuse(r, 403, "role", "the token does not have a role that may do this");
-    return false;
+    return sv_refuse(r, 403, "role", "the token does not have a role that may do this");
 }
 
 static bool check_audit(sv_request *r) {
@@ -148,31 +143,26 @@ static bool check_audit(sv_request *r) {
         return true;
     sv_reply_header(r, "Retry-After", "5");
     if (trouble == ENOSPC || trouble == EDQUOT)
-        sv_refuse(r, 507, "full", "the disk of the audit log is full; nothing was changed");
-    else if (trouble == EROFS)
-        sv_refuse(r, 503, "read_only",
-                  "the disk of the audit log cannot be written; nothing was changed");
-    else
-        sv_refuse(r, 503, "audit", "the audit log cannot be written; nothing was changed");
-    return false;
+        return sv_refuse(r, 507, "full", "the disk of the audit log is full; nothing was changed");
+    if (trouble == EROFS)
+        return sv_refuse(r, 503, "read_only",
+                         "the disk of the audit log cannot be written; nothing was changed");
+    return sv_refuse(r, 503, "audit", "the audit log cannot be written; nothing was changed");
 }
 
 static bool check_length(sv_request *r, const heads *h) {
     if (h->n_lengths == 0 ||
         (strlen(h->length) < 19 && strtoull(h->length, NULL, 10) <= r->service->options->max_body))
         return true;
-    sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
-    return false;
+    return sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
 }
 
 /* A service that ends says so to whoever asks on a connection that is still open. */
 static bool refuse_stopping(sv_request *r) {
     r->reply.ends_connection = true;
     if (r->route != NULL && strcmp(r->route->action, "health") == 0)
-        sv_reply_json(r, 503, json_pack("{s:s}", "status", "stopping"));
-    else
-        sv_refuse(r, 503, "stopping", "the service ends; nothing was changed");
-    return false;
+        return sv_reply_json(r, 503, json_pack("{s:s}", "status", "stopping"));
+    return sv_refuse(r, 503, "stopping", "the service ends; nothing was changed");
 }
 
 bool sv_head_ok(struct sv_connection *c, const char *method) {
@@ -182,10 +172,8 @@ bool sv_head_ok(struct sv_connection *c, const char *method) {
     (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, note_header, &h);
     if (!check_framing(r, &h) || !check_host(r, &h))
         return false;
-    if (c->url_too_long) {
-        sv_refuse(r, 414, "url", "the address is too long");
-        return false;
-    }
+    if (c->url_too_long)
+        return sv_refuse(r, 414, "url", "the address is too long");
     if (!check_route(c, method))
         return false;
     if (sv_server_stops(c->server))

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 typedef struct sv_service sv_service; /* service.h */
+typedef struct sv_room sv_room;       /* rooms/rooms.h */
 typedef struct sv_route sv_route;
 
 #define SV_MAX_PARTS 3 /* variable parts of a path */
@@ -44,6 +45,7 @@ typedef struct sv_request {
     sv_service *service;
     const sv_route *route;
     const char *parts[SV_MAX_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
+    sv_room *room;                   /* that the path names; handlers of such paths have one */
     const char *content_type;        /* of the body, without parameters; "" if it has none */
     const char *accept;
     const char *host; /* the Host header; "" if there is none */
@@ -57,7 +59,9 @@ typedef struct sv_request {
     struct sv_request *next;          /* in a queue */
 } sv_request;
 
-typedef enum sv_when { SV_NOW, SV_LATER } sv_when;
+/* What a handler returns. SV_NOW is 0: functions that reply return it, so that a check which
+ * refuses a request returns false with it. */
+typedef enum sv_when { SV_NOW = 0, SV_LATER } sv_when;
 
 struct sv_route {
     const char *method;
@@ -91,15 +95,18 @@ void sv_wipe_stack(void);
 /* ------------------------------------------------------------------ replies (reply.c) */
 
 /* Replies with JSON, which this releases. */
-void sv_reply_json(sv_request *request, int status, json_t *json);
+sv_when sv_reply_json(sv_request *request, int status, json_t *json);
 
 /* Replies with a text that was made by malloc. */
-void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
-                   size_t n_text);
+sv_when sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
+                      size_t n_text);
+
+/* Replies with a copy of a text that is JSON already; NULL says that memory is short. */
+sv_when sv_reply_copy(sv_request *request, const char *json);
 
 /* Replies {"error": {"code", "message"}}; to requests of OpenDSR in the form that its specification
  * has. A message says what to do, and never shows an id or a value. */
-void sv_refuse(sv_request *request, int status, const char *code, const char *message);
+sv_when sv_refuse(sv_request *request, int status, const char *code, const char *message);
 
 /* What to say of an error of the library: its status decides; its message, which may have values in
  * it, is not shown. */
@@ -113,7 +120,13 @@ typedef struct sv_problem {
 sv_problem sv_problem_of(const efface_error *error);
 
 /* Replies that. */
-void sv_refuse_error(sv_request *request, const efface_error *error);
+sv_when sv_refuse_error(sv_request *request, const efface_error *error);
+/* Replies that memory is short. */
+sv_when sv_refuse_memory(sv_request *request);
+
+/* Replies with JSON, which this releases, or refuses with an error if there is one. */
+sv_when sv_reply_result(sv_request *request, json_t *json, efface_status status,
+                        const efface_error *error);
 
 void sv_reply_header(sv_request *request, const char *name, const char *value);
 

@@ -2,30 +2,29 @@
 #include "http/http.h"
 
 #include "service.h"
+#include "wiping.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A reply may have values of people in it. */
 static void drop_body(sv_reply *reply) {
-    if (reply->body != NULL)
-        sodium_memzero(reply->body, reply->n_body);
-    free(reply->body);
+    sv_wipe_free(reply->body, reply->n_body);
     reply->body = NULL;
     reply->n_body = 0;
 }
 
-void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
-                   size_t n_text) {
+sv_when sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
+                      size_t n_text) {
     sv_reply *const reply = &request->reply;
     drop_body(reply);
     reply->status = status;
     reply->content_type = content_type;
     reply->body = text;
     reply->n_body = n_text;
+    return SV_NOW;
 }
 
 void sv_reply_header(sv_request *request, const char *name, const char *value) {
@@ -38,7 +37,7 @@ void sv_reply_header(sv_request *request, const char *name, const char *value) {
         }
 }
 
-static void refuse_memory(sv_request *request) {
+static sv_when refuse_without_memory(sv_request *request) {
     static const char text[] =
         "{\"error\":{\"code\":\"memory\",\"message\":\"memory is short; try again later\"}}\n";
     drop_body(&request->reply);
@@ -46,25 +45,43 @@ static void refuse_memory(sv_request *request) {
     request->reply.content_type = "application/json";
     request->reply.page = text;
     request->reply.n_body = sizeof text - 1;
+    return SV_NOW;
 }
 
-void sv_reply_json(sv_request *request, int status, json_t *json) {
+sv_when sv_reply_json(sv_request *request, int status, json_t *json) {
     char *const text = json != NULL ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     json_decref(json);
-    if (text != NULL)
-        sv_reply_text(request, status, "application/json", text, strlen(text));
-    else
-        refuse_memory(request);
+    return text != NULL ? sv_reply_text(request, status, "application/json", text, strlen(text))
+                        : refuse_without_memory(request);
 }
 
-void sv_refuse(sv_request *request, int status, const char *code, const char *message) {
+sv_when sv_reply_copy(sv_request *request, const char *json) {
+    char *const copy = json != NULL ? strdup(json) : NULL;
+    return copy != NULL ? sv_reply_text(request, 200, "application/json", copy, strlen(copy))
+                        : refuse_without_memory(request);
+}
+
+sv_when sv_reply_result(sv_request *request, json_t *json, efface_status status,
+                        const efface_error *error) {
+    if (status == EFFACE_OK)
+        return sv_reply_json(request, 200, json);
+    json_decref(json);
+    return sv_refuse_error(request, error);
+}
+
+sv_when sv_refuse(sv_request *request, int status, const char *code, const char *message) {
     const bool is_dsr =
         request->route != NULL && strncmp(request->route->path, "/opendsr/", 9) == 0;
-    sv_reply_json(request, status,
-                  is_dsr ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status,
-                                     "message", message, "errors", "domain", "efface", "reason",
-                                     code, "message", message)
-                         : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+    return sv_reply_json(
+        request, status,
+        is_dsr
+            ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status, "message",
+                        message, "errors", "domain", "efface", "reason", code, "message", message)
+            : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+}
+
+sv_when sv_refuse_memory(sv_request *request) {
+    return sv_refuse(request, 503, "memory", "memory is short; try again later");
 }
 
 /* What the operating system said. */
@@ -104,13 +121,13 @@ sv_problem sv_problem_of(const efface_error *error) {
     }
 }
 
-void sv_refuse_error(sv_request *request, const efface_error *error) {
+sv_when sv_refuse_error(sv_request *request, const efface_error *error) {
     const sv_problem problem = sv_problem_of(error);
     char seconds[16];
     (void)snprintf(seconds, sizeof seconds, "%u", problem.retry_after);
     if (problem.retry_after != 0)
         sv_reply_header(request, "Retry-After", seconds);
-    sv_refuse(request, problem.status, problem.code, problem.message);
+    return sv_refuse(request, problem.status, problem.code, problem.message);
 }
 
 json_t *sv_body_json(sv_request *request) {

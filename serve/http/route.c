@@ -65,6 +65,10 @@ static size_t fewest_parts(const sv_route *routes, char *path) {
     return fewest;
 }
 
+bool sv_route_names_store(const sv_route *route) {
+    return strncmp(route->path, "/v1/stores/{store}", 18) == 0;
+}
+
 static bool same_method(const char *method, const sv_route *route) {
     return strcmp(method, route->method) == 0 ||
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);

@@ -15,6 +15,7 @@
 #include "http/connection.h"
 #include "http/service_log.h"
 #include "metrics/metrics.h"
+#include "wiping.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -151,11 +152,9 @@ static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
         char *const body = malloc(capacity);
         if (body == NULL)
             return false;
-        if (r->body != NULL) {
+        if (r->body != NULL)
             memcpy(body, r->body, r->n_body);
-            sodium_memzero(r->body, r->n_body);
-            free(r->body);
-        }
+        sv_wipe_free(r->body, r->n_body);
         r->body = body;
         c->capacity = capacity;
     }
@@ -166,9 +165,7 @@ static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
 }
 
 static void drop_body(sv_request *r) {
-    if (r->body != NULL)
-        sodium_memzero(r->body, r->n_body);
-    free(r->body);
+    sv_wipe_free(r->body, r->n_body);
     r->body = NULL;
     r->n_body = 0;
 }
@@ -188,10 +185,19 @@ static enum MHD_Result take_part(struct sv_connection *c, const char *bytes, siz
         c->step = SV_STEP_REFUSED;
     } else if (!add_to_body(c, bytes, n)) {
         drop_body(r);
-        sv_refuse(r, 503, "memory", "memory is short; try again later");
+        sv_refuse_memory(r);
         c->step = SV_STEP_REFUSED;
     }
     return MHD_YES;
+}
+
+sv_when sv_handle(sv_request *request) {
+    if (request->room == NULL && sv_route_names_store(request->route))
+        return sv_refuse(request, 404, "no_store",
+                         "no store of that name is served; see /v1/stores");
+    const sv_when when = request->route->handle(request);
+    sv_wipe_stack();
+    return when;
 }
 
 static enum MHD_Result run_handler(struct sv_connection *c) {
@@ -202,9 +208,7 @@ static enum MHD_Result run_handler(struct sv_connection *c) {
         sv_move(r, r->route->where != SV_HERE ? r->route->where : SV_ON_WORKER);
         return MHD_YES;
     }
-    const sv_when when = r->route->handle(r);
-    sv_wipe_stack();
-    return when == SV_NOW ? send_reply(c) : MHD_YES;
+    return sv_handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
 }
 
 /* "Application/JSON; charset=utf-8" is application/json. */
@@ -310,9 +314,7 @@ static void complete_request(void *context, struct MHD_Connection *mhd, void **o
     account(c);
     sv_peer_phase(c->peer, SV_WAITS, 0);
     drop_body(&c->request);
-    if (c->request.reply.body != NULL)
-        sodium_memzero(c->request.reply.body, c->request.reply.n_body);
-    free(c->request.reply.body);
+    sv_wipe_free(c->request.reply.body, c->request.reply.n_body);
     const bool counted = c->counted;
     free(c->path);
     free(c);
@@ -333,25 +335,20 @@ static unsigned count_threads(void) {
 
 /* Other machines may only reach a service that knows whom to let in, and whose line is encrypted.
  */
-static bool check_reach(const sv_service *service, const sv_door *door, char *message,
-                        size_t n_message) {
+static bool check_reach(const sv_service *service, const sv_door *door, sv_why *why) {
     if (sv_door_is_loopback(door))
         return true;
-    if (!service->options->behind_tls) {
-        (void)snprintf(message, n_message,
+    if (!service->options->behind_tls)
+        return sv_fail(why,
                        "%s can be reached from other machines, and tokens would cross the network "
                        "in clear; listen on 127.0.0.1 behind a proxy that encrypts, or say "
                        "--behind-tls if there is one",
                        service->options->listen);
-        return false;
-    }
-    if (!sv_tokens_any(service->tokens)) {
-        (void)snprintf(message, n_message,
+    if (!sv_tokens_any(service->tokens))
+        return sv_fail(why,
                        "%s can be reached from other machines, and there is no valid token in %s; "
                        "make one first: efface token new NAME --role ROLES",
                        service->options->listen, service->options->tokens);
-        return false;
-    }
     return true;
 }
 
@@ -372,18 +369,18 @@ static bool start_daemon(sv_server *server) {
            sv_door_open(server->door, server->daemon, server->service->metrics);
 }
 
-bool sv_server_start(sv_service *service, char *message, size_t n_message) {
+bool sv_server_start(sv_service *service, sv_why *why) {
     const sv_options *const options = service->options;
     sv_door *door = NULL;
-    if (!sv_door_listen(options->listen, options->patience, &door, message, n_message))
+    if (!sv_door_listen(options->listen, options->patience, &door, why))
         return false;
-    if (!check_reach(service, door, message, n_message)) {
+    if (!check_reach(service, door, why)) {
         sv_door_free(door);
         return false;
     }
     sv_server *const server = calloc(1, sizeof *server);
     if (server == NULL) {
-        (void)snprintf(message, n_message, "memory is short");
+        (void)sv_fail_memory(why);
         sv_door_free(door);
         return false;
     }
@@ -395,9 +392,8 @@ bool sv_server_start(sv_service *service, char *message, size_t n_message) {
     if ((options->rate > 0 && !sv_rates_open(options->rate, &server->rates)) ||
         !sv_workers_start(options->n_workers, &server->workers) ||
         !sv_workers_start(1, &server->reader) || !start_daemon(server)) {
-        (void)snprintf(message, n_message,
-                       "there is no memory, or there are no threads, for the "
-                       "server");
+        (void)sv_fail(why, "there is no memory, or there are no threads, for the "
+                           "server");
         sv_server_stop(server);
         service->server = NULL;
         return false;

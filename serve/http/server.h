@@ -8,7 +8,7 @@
 extern const sv_route sv_routes[];
 
 /* Starts to listen; false, with a message, if that is not possible. */
-bool sv_server_start(sv_service *service, char *message, size_t n_message);
+bool sv_server_start(sv_service *service, sv_why *why);
 
 /* The port that it listens on. */
 uint16_t sv_server_port(const sv_server *server);
@@ -24,6 +24,12 @@ typedef enum sv_routing { SV_ROUTED, SV_NO_PATH, SV_NO_METHOD } sv_routing;
  * `allowed` gets the methods of the path if the method is another. */
 sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
                          const sv_route **route, const char *parts[SV_MAX_PARTS], char allowed[64]);
+
+/* Runs the handler of a request, if the store that its path names is served. */
+sv_when sv_handle(sv_request *request);
+
+/* Whether a path names a store. */
+bool sv_route_names_store(const sv_route *route);
 
 /* ------------------------------------------------------------------ workers (workers.c) */
 

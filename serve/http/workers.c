@@ -33,9 +33,7 @@ static void *run_worker(void *context) {
         sv_request *const request = take_request(w);
         if (request == NULL)
             return NULL;
-        const sv_when when = request->route->handle(request);
-        sv_wipe_stack();
-        if (when == SV_NOW)
+        if (sv_handle(request) == SV_NOW)
             sv_finish(request);
     }
 }

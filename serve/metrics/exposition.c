@@ -203,8 +203,7 @@ typedef struct seen {
 static void look_at_store(const sv_room *room, seen *out) {
     efface_store *store = NULL;
     efface_error error;
-    out->up = sv_room_open(room, &store, &error) == EFFACE_OK &&
-              efface_store_get_info(store, &out->info, &error) == EFFACE_OK;
+    out->up = sv_room_open(room, &store, &out->info, &error) == EFFACE_OK;
     efface_store_close(store);
 }
 
@@ -322,12 +321,10 @@ sv_when sv_get_metrics(sv_request *request) {
         ok = put_stores(out, service->rooms) && ferror(out) == 0;
         ok = fclose(out) == 0 && ok;
     }
-    if (ok) {
-        sv_reply_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", text, n_text);
-        return SV_NOW;
-    }
+    if (ok)
+        return sv_reply_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", text,
+                             n_text);
     free(text);
     sv_reply_header(request, "Retry-After", "5");
-    sv_refuse(request, 503, "memory", "memory is short; try again later");
-    return SV_NOW;
+    return sv_refuse_memory(request);
 }

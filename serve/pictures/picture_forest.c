@@ -1,4 +1,5 @@
 /* The picture of a forest: which columns its splits gain most by. */
+#include "api/values.h"
 #include "pictures/picture_parts.h"
 
 #include <stdlib.h>
@@ -18,9 +19,9 @@ efface_status sv_draw_forest(const sv_room *room, const sv_snapshot *o, json_t *
     /* A forest of leaves alone has gained nothing. */
     if (all > 0.0 && sv_groups_make(o, &importances, shares, NULL, &groups)) {
         sv_draw_shares(pictures, &groups, "What the trees look at", "Importance");
-        (void)json_object_set_new(json_array_get(pictures, json_array_size(pictures) - 1), "text",
-                                  json_string("The share of each column in all that the splits of "
-                                              "the trees have gained."));
+        sv_json_set(json_array_get(pictures, json_array_size(pictures) - 1), "text",
+                    json_string("The share of each column in all that the splits of "
+                                "the trees have gained."));
         sv_groups_free(&groups);
     }
     free(shares);

@@ -56,7 +56,7 @@ efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *
                           .inputs = o->inputs,
                           .n_inputs = o->n_inputs};
     memcpy(loaded.name, o->name, sizeof loaded.name);
-    efface_status status = sv_room_open(room, &store, error);
+    efface_status status = sv_room_open(room, &store, NULL, error);
     if (status == EFFACE_OK)
         status = efface_store_load(store, o->name, &data, &loaded.model, error);
     efface_store_close(store);

@@ -133,15 +133,13 @@ void sv_draw_shares(json_t *pictures, const sv_groups *groups, const char *title
     for (size_t i = 0; i < groups->n_largest; i++) {
         const size_t group = groups->largest[i];
         const double weight = groups->weights[group];
-        (void)json_array_append_new(parts, json_pack("{s:o,s:o,s:o}", "name",
-                                                     sv_row_text(groups->of, table, group), "value",
-                                                     sv_json_real(weight), "share",
-                                                     sv_json_real(all > 0.0 ? weight / all : 0.0)));
+        sv_json_add(parts, json_pack("{s:o,s:o,s:o}", "name", sv_row_text(groups->of, table, group),
+                                     "value", sv_json_real(weight), "share",
+                                     sv_json_real(all > 0.0 ? weight / all : 0.0)));
     }
-    (void)json_array_append_new(pictures,
-                                json_pack("{s:s,s:s,s:s,s:s,s:o,s:o}", "kind", "shares", "title",
-                                          title, "row_name", table->row_name, "measure", measure,
-                                          "parts", parts, "of", sv_json_count(table->n_rows)));
+    sv_json_add(pictures, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o}", "kind", "shares", "title", title,
+                                    "row_name", table->row_name, "measure", measure, "parts", parts,
+                                    "of", sv_json_count(table->n_rows)));
 }
 
 static json_t *profile_row(const sv_groups *groups, size_t group, uint32_t first, uint32_t end) {
@@ -149,9 +147,9 @@ static json_t *profile_row(const sv_groups *groups, size_t group, uint32_t first
     json_t *const values = json_array(), *const differences = json_array();
     for (uint32_t j = first; j < end; j++) {
         const double spread = groups->spread[j];
-        (void)json_array_append_new(values, sv_json_real(center[j]));
-        (void)json_array_append_new(
-            differences, sv_json_real(spread > 0.0 ? (center[j] - groups->mean[j]) / spread : 0.0));
+        sv_json_add(values, sv_json_real(center[j]));
+        sv_json_add(differences,
+                    sv_json_real(spread > 0.0 ? (center[j] - groups->mean[j]) / spread : 0.0));
     }
     return json_pack("{s:o,s:o,s:o}", "name",
                      sv_row_text(groups->of, &groups->centers->table, group), "values", values,
@@ -165,14 +163,12 @@ void sv_draw_profile(json_t *pictures, const sv_groups *groups, const char *titl
     const uint32_t end = table->n_named + (n_columns < MAX_COLUMNS ? n_columns : MAX_COLUMNS);
     json_t *const names = json_array(), *const rows = json_array();
     for (uint32_t j = table->n_named; j < end; j++)
-        (void)json_array_append_new(names, sv_json_table_column(groups->of, table, j));
+        sv_json_add(names, sv_json_table_column(groups->of, table, j));
     for (size_t i = 0; i < groups->n_largest; i++)
-        (void)json_array_append_new(rows,
-                                    profile_row(groups, groups->largest[i], table->n_named, end));
-    (void)json_array_append_new(
-        pictures, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "kind", "profile", "title", title,
-                            "text", text, "row_name", table->row_name, "columns", names, "rows",
-                            rows, "of", sv_json_count(table->n_rows)));
+        sv_json_add(rows, profile_row(groups, groups->largest[i], table->n_named, end));
+    sv_json_add(pictures, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "kind", "profile", "title",
+                                    title, "text", text, "row_name", table->row_name, "columns",
+                                    names, "rows", rows, "of", sv_json_count(table->n_rows)));
 }
 
 static json_t *draw_bar(const sv_terms *t, uint32_t place) {
@@ -192,13 +188,12 @@ void sv_draw_effects(json_t *pictures, const sv_terms *t, json_t *title) {
     const uint32_t n = t->table->n_columns - n_named;
     json_t *const bars = json_array();
     for (uint32_t j = 0; j < n && j < MAX_BARS; j++)
-        (void)json_array_append_new(bars, draw_bar(t, n_named + j));
+        sv_json_add(bars, draw_bar(t, n_named + j));
     const bool intercept = t->has_intercept && n_named > 0;
     const double wrong = intercept && t->errors != NULL ? t->errors[0] : (double)NAN;
-    (void)json_array_append_new(
-        pictures,
-        json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "kind", "effects", "title", title, "bars", bars,
-                  "intercept", intercept ? sv_json_real(t->coefficients[0]) : json_null(),
-                  "intercept_error", sv_json_real(wrong), "quality", sv_json_real(t->quality), "of",
-                  sv_json_count(n)));
+    sv_json_add(pictures, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "kind", "effects", "title",
+                                    title, "bars", bars, "intercept",
+                                    intercept ? sv_json_real(t->coefficients[0]) : json_null(),
+                                    "intercept_error", sv_json_real(wrong), "quality",
+                                    sv_json_real(t->quality), "of", sv_json_count(n)));
 }

@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void reply_text(sv_request *request, const char *drawn) {
-    char *const text = strdup(drawn);
-    if (text != NULL)
-        sv_reply_text(request, 200, "application/json", text, strlen(text));
-    else
-        sv_reply_json(request, 200, NULL); /* which says that memory is short */
-}
-
 /* Draws a model and replies. Somebody may have changed the store after the snapshot was taken:
  * then the pictures are of a later state than the snapshot, and are not kept with it. */
 static efface_status draw_and_reply(sv_request *request, sv_room *room, sv_snapshot *snapshot,
@@ -32,11 +24,9 @@ static efface_status draw_and_reply(sv_request *request, sv_room *room, sv_snaps
 }
 
 sv_when sv_get_picture(sv_request *request) {
-    sv_room *const room = sv_room_of(request);
+    sv_room *const room = request->room;
     sv_snapshot *snapshot = NULL;
     efface_error error;
-    if (room == NULL)
-        return SV_NOW;
     efface_status status = sv_snapshot_take(room, request->parts[1], false, &snapshot, &error);
     const char *const drawn = status == EFFACE_OK ? sv_snapshot_drawn(room, snapshot) : NULL;
     if (status == EFFACE_OK && drawn == NULL && request->at != SV_ON_READER &&
@@ -46,7 +36,7 @@ sv_when sv_get_picture(sv_request *request) {
         return SV_LATER;
     }
     if (drawn != NULL)
-        reply_text(request, drawn);
+        sv_reply_copy(request, drawn);
     else if (status == EFFACE_OK)
         status = draw_and_reply(request, room, snapshot, &error);
     if (status != EFFACE_OK)

@@ -76,7 +76,7 @@ static json_t *list_axes(const efface_predictor *components, uint32_t n) {
         double variance[2] = {0.0, 0.0};
         efface_error error;
         (void)efface_predictor_read_table(components, "variances", i, variance, &error);
-        (void)json_array_append_new(axes, json_pack("{s:o}", "share", sv_json_real(variance[1])));
+        sv_json_add(axes, json_pack("{s:o}", "share", sv_json_real(variance[1])));
     }
     return axes;
 }
@@ -95,13 +95,13 @@ static json_t *list_points(const sv_groups *g, const float *values,
         if (efface_predictor_predict(components, 1, values + group * table->n_columns, 0, at,
                                      &error) != EFFACE_OK)
             continue;
-        (void)json_array_append_new(
-            points,
-            json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "name", sv_row_text(g->of, table, group), "x",
-                      sv_json_real(at[0].real), "y", sv_json_real(n_axes > 1 ? at[1].real : 0.0),
-                      "rows", sv_json_count(g->n_rows != NULL ? (uint64_t)g->n_rows[group] : 0),
-                      "weight", sv_json_real(g->weights[group]), "share",
-                      sv_json_real(all > 0.0 ? g->weights[group] / all : 0.0)));
+        sv_json_add(points,
+                    json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "name", sv_row_text(g->of, table, group),
+                              "x", sv_json_real(at[0].real), "y",
+                              sv_json_real(n_axes > 1 ? at[1].real : 0.0), "rows",
+                              sv_json_count(g->n_rows != NULL ? (uint64_t)g->n_rows[group] : 0),
+                              "weight", sv_json_real(g->weights[group]), "share",
+                              sv_json_real(all > 0.0 ? g->weights[group] / all : 0.0)));
     }
     return points;
 }
@@ -115,11 +115,11 @@ void sv_draw_map(json_t *pictures, const sv_groups *g, const char *title, bool s
     const uint32_t n_axes =
         components != NULL ? efface_predictor_get_info(components).n_numbers : 0;
     if (n_axes > 0 && n_axes <= 2)
-        (void)json_array_append_new(
-            pictures, json_pack("{s:s,s:s,s:s,s:o,s:o,s:o}", "kind", "map", "title", title,
-                                "row_name", table->row_name, "axes", list_axes(components, n_axes),
-                                "points", list_points(g, values, components, n_axes), "of",
-                                sv_json_count(table->n_rows)));
+        sv_json_add(pictures,
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o}", "kind", "map", "title", title,
+                              "row_name", table->row_name, "axes", list_axes(components, n_axes),
+                              "points", list_points(g, values, components, n_axes), "of",
+                              sv_json_count(table->n_rows)));
     efface_predictor_free(components);
     free(values);
 }

@@ -1,6 +1,8 @@
 /* Jobs as JSON, and the file that they are in (jobs.h). */
 #include "rooms/jobs.h"
 
+#include "access/own_files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,37 +76,22 @@ bool sv_job_read(const json_t *json, sv_job *job) {
 
 /* ---------------------------------------------------------------- the file */
 
-static bool sync_folder(const char *path) {
-    char *const folder = strdup(path);
-    if (folder == NULL)
-        return false;
-    char *const slash = strrchr(folder, '/');
-    if (slash != NULL)
-        slash[slash == folder] = 0;
-    const int file = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = file >= 0 && fsync(file) == 0;
-    if (file >= 0)
-        (void)close(file);
-    free(folder);
-    return synced;
-}
-
-int sv_job_file_lock(const char *path, char *message, size_t n_message) {
+int sv_job_file_lock(const char *path, sv_why *why) {
     char *const name = malloc(strlen(path) + sizeof ".lock");
     if (name == NULL) {
-        (void)snprintf(message, n_message, "memory is short");
+        (void)sv_fail_memory(why);
         return -1;
     }
     (void)sprintf(name, "%s.lock", path);
     const int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     const bool locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
     if (!locked && file >= 0 && errno == EWOULDBLOCK)
-        (void)snprintf(message, n_message,
-                       "another service uses %s; give each service a file of tokens of its own "
-                       "(--tokens)",
-                       path);
+        (void)sv_fail(why,
+                      "another service uses %s; give each service a file of tokens of its own "
+                      "(--tokens)",
+                      path);
     else if (!locked)
-        (void)snprintf(message, n_message, "%s: %s", name, strerror(errno));
+        (void)sv_fail(why, "%s: %s", name, strerror(errno));
     if (!locked && file >= 0)
         (void)close(file);
     free(name);
@@ -121,7 +108,7 @@ bool sv_job_file_write(const char *path, const json_t *list) {
     if (file >= 0) {
         written = json_dumpfd(list, file, JSON_INDENT(1)) == 0 && fsync(file) == 0;
         written = close(file) == 0 && written;
-        written = written && rename(fresh, path) == 0 && sync_folder(path);
+        written = written && rename(fresh, path) == 0 && sv_sync_folder_of(path) == 0;
         if (!written)
             (void)unlink(fresh);
     }
@@ -129,7 +116,7 @@ bool sv_job_file_write(const char *path, const json_t *list) {
     return written;
 }
 
-bool sv_job_file_read(const char *path, json_t **list, char *message, size_t n_message) {
+bool sv_job_file_read(const char *path, json_t **list, sv_why *why) {
     *list = NULL;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {
@@ -142,7 +129,5 @@ bool sv_job_file_read(const char *path, json_t **list, char *message, size_t n_m
         return true;
     json_decref(*list);
     *list = NULL;
-    (void)snprintf(message, n_message,
-                   "%s: this is no file of jobs, or it cannot be read; move it away", path);
-    return false;
+    return sv_fail(why, "%s: this is no file of jobs, or it cannot be read; move it away", path);
 }

@@ -1,6 +1,8 @@
 /* Jobs, and the threads that run them (jobs.h). */
 #include "rooms/jobs.h"
 
+#include "access/own_files.h"
+#include "access/times.h"
 #include "metrics/metrics.h"
 
 #include <pthread.h>
@@ -32,14 +34,6 @@ struct sv_jobs {
 
 static bool has_ended(const sv_job *job) {
     return job->state != SV_JOB_WAITS && job->state != SV_JOB_RUNS;
-}
-
-static void write_time(char out[24]) {
-    const time_t now = time(NULL);
-    struct tm utc;
-    out[0] = 0;
-    if (gmtime_r(&now, &utc) != NULL)
-        (void)strftime(out, 24, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 /* ---------------------------------------------------------------- the list, under the lock */
@@ -141,7 +135,7 @@ static sv_job *take_job(sv_jobs *jobs, sv_job *copy) {
         found = NULL;
     if (found != NULL) {
         found->state = SV_JOB_RUNS;
-        write_time(found->started);
+        sv_time_now(found->started);
         *copy = *found;
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -160,7 +154,7 @@ static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool fini
         job->state = stop ? SV_JOB_CANCELLED : SV_JOB_WAITS;
     }
     if (has_ended(job)) {
-        write_time(job->ended);
+        sv_time_now(job->ended);
         sv_metrics_job(jobs->service->metrics, job->state == SV_JOB_DONE     ? "done"
                                                : job->state == SV_JOB_FAILED ? "failed"
                                                                              : "cancelled");
@@ -236,7 +230,7 @@ bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
     sv_job *const job = find_job(jobs, id);
     if (job != NULL && job->state == SV_JOB_WAITS) {
         job->state = SV_JOB_CANCELLED;
-        write_time(job->ended);
+        sv_time_now(job->ended);
         sv_metrics_job(jobs->service->metrics, "cancelled");
         (void)write_file(jobs);
     } else if (job != NULL && job->state == SV_JOB_RUNS) {
@@ -257,22 +251,11 @@ json_t *sv_jobs_list(sv_jobs *jobs) {
 
 /* ---------------------------------------------------------------- starting and stopping */
 
-/* efface.jobs beside efface.tokens; beside a file of another name, that name with ".jobs". */
-static char *name_file(const char *tokens) {
-    static const char ending[] = ".tokens";
-    const size_t n = strlen(tokens), n_ending = sizeof ending - 1;
-    const bool has = n > n_ending && strcmp(tokens + n - n_ending, ending) == 0;
-    char *const path = malloc(n + sizeof ".jobs");
-    if (path != NULL)
-        (void)sprintf(path, "%.*s.jobs", (int)(has ? n - n_ending : n), tokens);
-    return path;
-}
-
 /* Jobs that had not ended run again. */
-static bool read_jobs(sv_jobs *jobs, char *message, size_t n_message) {
+static bool read_jobs(sv_jobs *jobs, sv_why *why) {
     json_t *array = NULL, *item;
     size_t i;
-    bool ok = sv_job_file_read(jobs->path, &array, message, n_message);
+    bool ok = sv_job_file_read(jobs->path, &array, why);
     json_array_foreach(array, i, item) {
         sv_job job;
         if (!ok || !sv_job_read(item, &job))
@@ -283,30 +266,30 @@ static bool read_jobs(sv_jobs *jobs, char *message, size_t n_message) {
         }
         ok = append_job(jobs, &job);
         if (!ok)
-            (void)snprintf(message, n_message, "memory is short");
+            (void)sv_fail_memory(why);
     }
     json_decref(array);
     return ok;
 }
 
-bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_message) {
+bool sv_jobs_open(sv_service *service, sv_jobs **out, sv_why *why) {
     sv_jobs *const jobs = calloc(1, sizeof *jobs);
-    (void)snprintf(message, n_message, "memory is short");
+    (void)sv_fail_memory(why);
     if (jobs == NULL)
         return false;
     jobs->service = service;
     jobs->lock_file = -1;
-    jobs->path = name_file(service->options->tokens);
+    jobs->path = sv_name_beside(service->options->tokens, ".jobs");
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->changed, NULL);
     if (jobs->path != NULL)
-        jobs->lock_file = sv_job_file_lock(jobs->path, message, n_message);
-    bool ok = jobs->lock_file >= 0 && read_jobs(jobs, message, n_message);
+        jobs->lock_file = sv_job_file_lock(jobs->path, why);
+    bool ok = jobs->lock_file >= 0 && read_jobs(jobs, why);
     while (ok && jobs->n_threads < N_RUNNING) {
         ok = pthread_create(&jobs->threads[jobs->n_threads], NULL, run_jobs, jobs) == 0;
         jobs->n_threads += ok;
         if (!ok)
-            (void)snprintf(message, n_message, "the system has no more threads");
+            (void)sv_fail(why, "the system has no more threads");
     }
     if (ok)
         *out = jobs;

@@ -32,8 +32,8 @@ typedef struct sv_job {
     char model[EFFACE_MODEL_NAME_BYTES];
     sv_job_state state;
     double part;      /* that is done, from 0 to 1; below 0: not known */
-    char started[24]; /* as 2026-01-31T08:00:00Z; "" if it has not */
-    char ended[24];
+    char started[32]; /* as 2026-01-31T08:00:00Z; "" if it has not */
+    char ended[32];
 
     /* If it is done: what came out. */
     bool identical;
@@ -50,7 +50,7 @@ typedef struct sv_job {
 } sv_job;
 
 /* Reads the file of jobs and starts threads; false, with a message, if that is not possible. */
-bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_message);
+bool sv_jobs_open(sv_service *service, sv_jobs **out, sv_why *why);
 
 /* Stops what runs, which runs again after the next start. After the server was stopped. */
 void sv_jobs_close(sv_jobs *jobs);
@@ -80,12 +80,12 @@ bool sv_job_read(const json_t *json, sv_job *job);
 
 /* Locks the file of jobs, so that no other service writes it; -1, with a message, if that is not
  * possible. The lock ends with the descriptor. */
-int sv_job_file_lock(const char *path, char *message, size_t n_message);
+int sv_job_file_lock(const char *path, sv_why *why);
 
 /* Writes the file of jobs, all or nothing; and reads it: a file that does not exist has none
  * (job_file.c). */
 bool sv_job_file_write(const char *path, const json_t *list);
-bool sv_job_file_read(const char *path, json_t **list, char *message, size_t n_message);
+bool sv_job_file_read(const char *path, json_t **list, sv_why *why);
 
 /* Fits and compares the model of a job, and fills in what came out. `follow` is called now and then
  * with the part that is done, and ends it if it returns non-zero; then false is returned

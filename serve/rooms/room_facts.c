@@ -54,7 +54,7 @@ static efface_status count_changes(sv_room *room, uint64_t *changes, efface_erro
         efface_store_close(room->counter);
         room->counter = NULL;
     }
-    efface_status status = sv_room_open(room, &room->counter, error);
+    efface_status status = sv_room_open(room, &room->counter, NULL, error);
     if (status == EFFACE_OK) {
         room->n_opened++;
         status = efface_store_count_changes(room->counter, changes, error);
@@ -88,9 +88,7 @@ static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts 
     efface_store_info info;
     efface_load_options load;
     const double begun = sv_now();
-    efface_status status = sv_room_open(room, &store, error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, error);
+    efface_status status = sv_room_open(room, &store, &info, error);
     sv_facts *const facts = status == EFFACE_OK ? calloc(1, sizeof *facts) : NULL;
     bool *const categories =
         facts != NULL ? calloc((size_t)info.n_columns + 1, sizeof *categories) : NULL;

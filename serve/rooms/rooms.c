@@ -25,58 +25,44 @@ static bool name_room(sv_room *room) {
     return true;
 }
 
-static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, char *message,
-                      size_t n_message) {
+static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, sv_why *why) {
     efface_error error;
     efface_store *store = NULL;
     room->path = strdup(path);
-    if (room->path == NULL || !name_room(room)) {
-        (void)snprintf(message, n_message, "%s: a store cannot be served under that name", path);
-        return false;
-    }
-    if (sv_rooms_find(rooms, room->name) != NULL) {
-        (void)snprintf(message, n_message, "%s: another store is named %s too; rename a file", path,
-                       room->name);
-        return false;
-    }
+    if (room->path == NULL || !name_room(room))
+        return sv_fail(why, "%s: a store cannot be served under that name", path);
+    if (sv_rooms_find(rooms, room->name) != NULL)
+        return sv_fail(why, "%s: another store is named %s too; rename a file", path, room->name);
     efface_store_info info;
-    efface_status status = sv_room_open(room, &store, &error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, &error);
+    const efface_status status = sv_room_open(room, &store, &info, &error);
     efface_store_close(store);
     if (status != EFFACE_OK) {
         const bool named = strstr(error.message, path) != NULL;
-        (void)snprintf(message, n_message, "%s%s%s", named ? "" : path, named ? "" : ": ",
-                       error.message);
-        return false;
+        return sv_fail(why, "%s%s%s", named ? "" : path, named ? "" : ": ", error.message);
     }
-    if (info.receipt_key_outside != 0 && room->service->receipt_key == NULL) {
-        (void)snprintf(message, n_message,
-                       "%s: the key of its receipts is kept outside; give it with --receipt-key",
-                       path);
-        return false;
-    }
+    if (info.receipt_key_outside != 0 && room->service->receipt_key == NULL)
+        return sv_fail(
+            why, "%s: the key of its receipts is kept outside; give it with --receipt-key", path);
     const sv_facts *facts = NULL;
     if (sv_facts_take(room, &facts, &error) == EFFACE_OK) /* so that no request waits for them */
         sv_facts_drop(room, facts);
     if (sv_writer_start(room, &room->writer))
         return true;
-    (void)snprintf(message, n_message, "no thread can be started: memory is short");
-    return false;
+    return sv_fail(why, "no thread can be started: memory is short");
 }
 
-bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message) {
+bool sv_rooms_open(sv_service *service, sv_rooms **out, sv_why *why) {
     const sv_options *const options = service->options;
     sv_rooms *const rooms = calloc(1, sizeof *rooms + options->n_stores * sizeof rooms->rooms[0]);
     bool ok = rooms != NULL;
     if (!ok)
-        (void)snprintf(message, n_message, "memory is short");
+        (void)sv_fail_memory(why);
     for (size_t i = 0; ok && i < options->n_stores; i++) {
         rooms->rooms[i].service = service;
         rooms->rooms[i].number = i;
         pthread_mutex_init(&rooms->rooms[i].lock, NULL);
         pthread_mutex_init(&rooms->rooms[i].making, NULL);
-        ok = open_room(rooms, &rooms->rooms[i], options->stores[i], message, n_message);
+        ok = open_room(rooms, &rooms->rooms[i], options->stores[i], why);
         rooms->n_rooms++;
     }
     if (ok)
@@ -114,13 +100,6 @@ sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name) {
     return NULL;
 }
 
-sv_room *sv_room_of(sv_request *request) {
-    sv_room *const room = sv_rooms_find(request->service->rooms, request->parts[0]);
-    if (room == NULL)
-        sv_refuse(request, 404, "no_store", "no store of that name is served; see /v1/stores");
-    return room;
-}
-
 const char *sv_room_name(const sv_room *room) {
     return room->name;
 }
@@ -140,6 +119,9 @@ efface_status sv_room_open_followed(const sv_room *room,
     return EFFACE_E_CORRUPT;
 }
 
-efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
-    return sv_room_open_followed(room, NULL, NULL, store, error);
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_store_info *info,
+                           efface_error *error) {
+    const efface_status status = sv_room_open_followed(room, NULL, NULL, store, error);
+    return status == EFFACE_OK && info != NULL ? efface_store_get_info(*store, info, error)
+                                               : status;
 }

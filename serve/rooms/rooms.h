@@ -11,24 +11,23 @@
 
 #include "service.h"
 
-typedef struct sv_room sv_room;
-
 /* Opens all stores; false, with a message, if one cannot be opened. A room is named as its file is,
  * without folder and ".store". */
-bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message);
+bool sv_rooms_open(sv_service *service, sv_rooms **out, sv_why *why);
 /* To be called after the server was stopped: finishes what writers have, and closes the stores. */
 void sv_rooms_close(sv_rooms *rooms);
 
 size_t sv_rooms_count(const sv_rooms *rooms);
 sv_room *sv_rooms_at(const sv_rooms *rooms, size_t number);
-/* The room of that name, or NULL; and the room that a request names first, or NULL with a reply. */
+/* The room of that name, or NULL. */
 sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name);
-sv_room *sv_room_of(sv_request *request);
 
 const char *sv_room_name(const sv_room *room);
 
-/* Opens the store to read; close it with efface_store_close. */
-efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);
+/* Opens the store to read, and looks at its info if that is not NULL. Close it with
+ * efface_store_close, after an error too. */
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_store_info *info,
+                           efface_error *error);
 
 /* The same, for long work: `progress` is that of efface_store_options. */
 efface_status sv_room_open_followed(const sv_room *room,

@@ -99,7 +99,7 @@ static efface_status make_snapshot(sv_room *room, const char *name, sv_snapshot 
         sv_snapshot *const s = calloc(1, sizeof *s);
         status = s != NULL ? sv_room_count(room, &before, error) : fail_memory(error);
         if (status == EFFACE_OK)
-            status = sv_room_open(room, &store, error);
+            status = sv_room_open(room, &store, NULL, error);
         if (status == EFFACE_OK)
             status = read_model(store, name, s, error);
         efface_store_close(store);

@@ -63,14 +63,10 @@ void sv_finish(sv_request *request) {
     answered = true;
 }
 
-sv_room *sv_room_of(sv_request *request) {
-    static char room;
-    (void)request;
-    return (sv_room *)&room;
-}
-
-efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_store_info *info,
+                           efface_error *error) {
     (void)room;
+    (void)info;
     *store = NULL;
     *error = (efface_error){.status = EFFACE_E_BUSY, .message = "busy"};
     return EFFACE_E_BUSY;

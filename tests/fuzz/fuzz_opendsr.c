@@ -25,10 +25,6 @@ void sv_dsr_entry_free(sv_dsr_entry *entry) {
     free(entry);
 }
 
-void sv_dsr_time(int64_t seconds, char text[32]) {
-    (void)snprintf(text, 32, "%lld", (long long)seconds);
-}
-
 sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **entry, const void *body, size_t n_body) {
     (void)dsr;
     (void)body;

@@ -7,7 +7,7 @@
  * path; a Host that is right begins with one of the names; and what was read is the same when it is
  * written and read again.
  */
-#include "access/expiry.h"
+#include "access/times.h"
 #include "access/hosts.h"
 #include "access/token_file.h"
 #include "fuzz_load.h"
@@ -98,7 +98,7 @@ static void check_expiry(const char *text) {
     if (!sv_expiry_read(text, now, &time))
         return;
     require(time > 0 && time <= INT64_C(253402300799));
-    sv_expiry_write(time, written);
+    sv_time_write(time, written);
     require(sv_expiry_read(written, now, &again) && again == time);
 }
 

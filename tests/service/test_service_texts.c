@@ -1,6 +1,6 @@
 /* Parts of the service that read texts: hosts, times, roles, routes; and the buckets of requests.
  */
-#include "access/expiry.h"
+#include "access/times.h"
 #include "access/hosts.h"
 #include "access/rates.h"
 #include "access/token_file.h"
@@ -97,7 +97,7 @@ static void times(void **state) {
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
         if (!sv_expiry_read(right[i].text, now, &time) || time != right[i].time)
             fail_msg("%s", right[i].text);
-        sv_expiry_write(right[i].time, text);
+        sv_time_write(right[i].time, text);
         assert_true(sv_expiry_read(text, now, &time));
         assert_int_equal(time, right[i].time);
     }

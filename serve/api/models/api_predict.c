@@ -3,9 +3,9 @@
 #include "api/models/model_names.h"
 #include "api/rows/row_bodies.h"
 #include "api/values.h"
+#include "wiping.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,7 @@ typedef struct asking {
 } asking;
 
 static bool refuse_memory(const asking *a) {
-    sv_refuse(a->request, 503, "memory", "memory is short; try again later");
-    return false;
+    return sv_refuse_memory(a->request);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -142,10 +141,8 @@ static bool read_predict_csv(asking *a, const sv_columns *columns) {
 static bool predict(asking *a) {
     const efface_model_info *const info = &a->by->info;
     efface_error error;
-    if (info->n_numbers == 0) {
-        sv_refuse(a->request, 409, "too_few_rows", "the model has too few rows to predict");
-        return false;
-    }
+    if (info->n_numbers == 0)
+        return sv_refuse(a->request, 409, "too_few_rows", "the model has too few rows to predict");
     efface_status status =
         efface_model_predict(a->by->model, a->n_rows, a->values, 0, a->numbers, &error);
     if (status == EFFACE_OK && a->scores != NULL)
@@ -153,10 +150,8 @@ static bool predict(asking *a) {
                                     a->wanted == WANTED_PROBABILITIES ? EFFACE_SCORES_PROBABILITIES
                                                                       : EFFACE_SCORES_DECISIONS,
                                     a->n_rows, a->values, 0, a->scores, &error);
-    if (status != EFFACE_OK) {
-        sv_refuse_error(a->request, &error);
-        return false;
-    }
+    if (status != EFFACE_OK)
+        return sv_refuse_error(a->request, &error);
     for (uint32_t j = 0; info->predicts == EFFACE_PREDICTS_VALUES && j < info->n_numbers; j++) {
         const uint32_t column = efface_model_value_column(a->by->model, j);
         for (size_t i = 0; column != EFFACE_NO_COLUMN && i < a->n_rows; i++)
@@ -182,30 +177,23 @@ static json_t *row_json(const asking *a, size_t row) {
         return number_json(a, numbers[0]);
     json_t *const list = json_array();
     for (uint32_t j = 0; j < n; j++)
-        (void)json_array_append_new(list, number_json(a, numbers[j]));
+        sv_json_add(list, number_json(a, numbers[j]));
     return list;
 }
 
 static void add_scores(const asking *a, json_t *json) {
     const uint32_t n = a->by->info.n_classes;
-    json_t *const classes = json_array(), *const scores = json_array();
-    for (uint32_t j = 0; j < n; j++)
-        (void)json_array_append_new(classes,
-                                    sv_json_label(a->by->classes[j], a->by->class_texts[j]));
-    for (size_t i = 0; i < a->n_rows; i++) {
-        json_t *const row = json_array();
-        for (uint32_t j = 0; j < n; j++)
-            (void)json_array_append_new(row, sv_json_real(a->scores[i * n + j]));
-        (void)json_array_append_new(scores, row);
-    }
-    (void)json_object_set_new(json, "classes", classes);
-    (void)json_object_set_new(json, "scores", scores);
+    json_t *const scores = json_array();
+    for (size_t i = 0; i < a->n_rows; i++)
+        sv_json_add(scores, sv_json_reals(a->scores + i * n, n));
+    sv_json_set(json, "classes", sv_json_classes(a->by));
+    sv_json_set(json, "scores", scores);
 }
 
 static void answer_json(const asking *a) {
     json_t *const predictions = json_array();
     for (size_t i = 0; i < a->n_rows; i++)
-        (void)json_array_append_new(predictions, row_json(a, i));
+        sv_json_add(predictions, row_json(a, i));
     json_t *const json = json_pack("{s:s,s:o,s:o}", "model", a->by->name, "digest",
                                    sv_json_digest(a->by->digest), "predictions", predictions);
     if (json != NULL && a->scores != NULL)
@@ -280,12 +268,6 @@ static bool wants_csv(const sv_request *request) {
            (sv_is_csv(request) && strstr(request->accept, "application/json") == NULL);
 }
 
-static void wipe(void *bytes, size_t n_bytes) {
-    if (bytes != NULL)
-        sodium_memzero(bytes, n_bytes);
-    free(bytes);
-}
-
 static void answer_predict(sv_request *request, const sv_snapshot *by) {
     asking a = {.request = request, .by = by};
     sv_columns columns;
@@ -299,19 +281,16 @@ static void answer_predict(sv_request *request, const sv_snapshot *by) {
             answer_json(&a);
     }
     free_inputs(&columns);
-    wipe(a.values, a.n_rows * info->n_columns * sizeof *a.values);
-    wipe(a.numbers, a.n_rows * info->n_numbers * sizeof *a.numbers);
+    sv_wipe_free(a.values, a.n_rows * info->n_columns * sizeof *a.values);
+    sv_wipe_free(a.numbers, a.n_rows * info->n_numbers * sizeof *a.numbers);
     free(a.scores);
 }
 
 sv_when sv_post_predict(sv_request *request) {
     sv_snapshot *by = NULL;
     efface_error error;
-    sv_room *const room = sv_room_of(request);
-    if (room == NULL)
-        return SV_NOW;
     const efface_status status =
-        sv_snapshot_take(room, request->parts[1], request->at == SV_HERE, &by, &error);
+        sv_snapshot_take(request->room, request->parts[1], request->at == SV_HERE, &by, &error);
     if (status == EFFACE_OK && by == NULL) {
         sv_move(request, SV_ON_WORKER);
         return SV_LATER;
@@ -320,6 +299,6 @@ sv_when sv_post_predict(sv_request *request) {
         answer_predict(request, by);
     else
         sv_refuse_error(request, &error);
-    sv_snapshot_drop(room, by);
+    sv_snapshot_drop(request->room, by);
     return SV_NOW;
 }

@@ -31,6 +31,13 @@ json_t *sv_json_class(const sv_snapshot *of, int64_t number) {
     return sv_json_label(number, sv_class_text(of, number));
 }
 
+json_t *sv_json_classes(const sv_snapshot *of) {
+    json_t *const list = json_array();
+    for (uint32_t i = 0; i < of->info.n_classes; i++)
+        sv_json_add(list, sv_json_label(of->classes[i], of->class_texts[i]));
+    return list;
+}
+
 json_t *sv_json_table_column(const sv_snapshot *of, const efface_table *table, uint32_t column) {
     char made_up[MADE_UP_BYTES];
     if (column < table->n_named)

@@ -13,6 +13,7 @@ const char *sv_class_text(const sv_snapshot *of, int64_t number);
  * of a table, and of a row of it, which is a number if rows are only numbered. */
 json_t *sv_json_column(const sv_snapshot *of, uint32_t column);
 json_t *sv_json_class(const sv_snapshot *of, int64_t number);
+json_t *sv_json_classes(const sv_snapshot *of); /* all of them */
 json_t *sv_json_table_column(const sv_snapshot *of, const efface_table *table, uint32_t column);
 json_t *sv_json_table_row(const sv_snapshot *of, const efface_table *table, uint64_t row);
 

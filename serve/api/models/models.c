@@ -22,9 +22,8 @@ static json_t *fact_value(const efface_fact *fact) {
 }
 
 static void add_fact(void *facts, const efface_fact *fact) {
-    (void)json_array_append_new(facts, json_pack("{s:o,s:o,s:b}", "name", sv_json_text(fact->name),
-                                                 "value", fact_value(fact), "parameter",
-                                                 fact->is_parameter != 0));
+    sv_json_add(facts, json_pack("{s:o,s:o,s:b}", "name", sv_json_text(fact->name), "value",
+                                 fact_value(fact), "parameter", fact->is_parameter != 0));
 }
 
 static const char *predicts_name(const efface_model_info *info) {
@@ -40,17 +39,9 @@ static const char *predicts_name(const efface_model_info *info) {
 static json_t *list_columns(const sv_snapshot *o) {
     json_t *const list = json_array();
     for (uint32_t j = 0; j < o->info.n_columns; j++)
-        (void)json_array_append_new(list,
-                                    json_pack("{s:o,s:b,s:b}", "name", sv_json_text(o->names[j]),
-                                              "input", efface_model_is_input(o->model, j),
-                                              "category", efface_model_is_category(o->model, j)));
-    return list;
-}
-
-static json_t *list_classes(const sv_snapshot *o) {
-    json_t *const list = json_array();
-    for (uint32_t i = 0; i < o->info.n_classes; i++)
-        (void)json_array_append_new(list, sv_json_label(o->classes[i], o->class_texts[i]));
+        sv_json_add(list, json_pack("{s:o,s:b,s:b}", "name", sv_json_text(o->names[j]), "input",
+                                    efface_model_is_input(o->model, j), "category",
+                                    efface_model_is_category(o->model, j)));
     return list;
 }
 
@@ -59,9 +50,9 @@ static json_t *list_tables(const sv_snapshot *o) {
     efface_table table;
     efface_error error;
     for (uint32_t i = 0; efface_model_get_table(o->model, i, &table, &error) == EFFACE_OK; i++)
-        (void)json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "name", table.name, "rows",
-                                                    sv_json_count(table.n_rows), "columns",
-                                                    sv_json_count(table.n_columns)));
+        sv_json_add(list, json_pack("{s:s,s:o,s:o}", "name", table.name, "rows",
+                                    sv_json_count(table.n_rows), "columns",
+                                    sv_json_count(table.n_columns)));
     return list;
 }
 
@@ -73,21 +64,17 @@ static json_t *describe_model(const sv_snapshot *o) {
                      "rows", sv_json_count(o->info.n_rows), "weight",
                      (json_int_t)o->info.total_weight, "columns", list_columns(o), "missing",
                      efface_model_takes_missing(o->model), "predicts", predicts_name(&o->info),
-                     "numbers", sv_json_count(o->info.n_numbers), "classes", list_classes(o),
+                     "numbers", sv_json_count(o->info.n_numbers), "classes", sv_json_classes(o),
                      "facts", facts, "tables", list_tables(o));
 }
 
 sv_when sv_get_model(sv_request *request) {
-    sv_room *const room = sv_room_of(request);
     sv_snapshot *snapshot = NULL;
     efface_error error;
-    if (room == NULL)
-        return SV_NOW;
-    if (sv_snapshot_take(room, request->parts[1], false, &snapshot, &error) == EFFACE_OK)
-        sv_reply_json(request, 200, describe_model(snapshot));
-    else
-        sv_refuse_error(request, &error);
-    sv_snapshot_drop(room, snapshot);
+    const efface_status status =
+        sv_snapshot_take(request->room, request->parts[1], false, &snapshot, &error);
+    sv_reply_result(request, status == EFFACE_OK ? describe_model(snapshot) : NULL, status, &error);
+    sv_snapshot_drop(request->room, snapshot);
     return SV_NOW;
 }
 
@@ -97,10 +84,8 @@ static json_t *read_table_row(const sv_snapshot *o, const efface_table *table, u
                               double *values, efface_error *error) {
     if (efface_model_read_table(o->model, table->name, row, o->offsets, values, error) != EFFACE_OK)
         return NULL;
-    json_t *const numbers = json_array();
-    for (uint32_t j = 0; j < table->n_columns; j++)
-        (void)json_array_append_new(numbers, sv_json_real(values[j]));
-    return json_pack("{s:o,s:o}", "row", sv_json_table_row(o, table, row), "values", numbers);
+    return json_pack("{s:o,s:o}", "row", sv_json_table_row(o, table, row), "values",
+                     sv_json_reals(values, table->n_columns));
 }
 
 /* Rows of a table; NULL, with an error, if one cannot be read. */
@@ -128,21 +113,21 @@ static json_t *show_table(const sv_snapshot *o, const efface_table *table, uint6
         return NULL;
     json_t *const columns = json_array();
     for (uint32_t j = 0; j < table->n_columns; j++)
-        (void)json_array_append_new(columns, sv_json_table_column(o, table, j));
+        sv_json_add(columns, sv_json_table_column(o, table, j));
     return json_pack("{s:s,s:s,s:o,s:o,s:o}", "name", table->name, "row_name", table->row_name,
                      "columns", columns, "rows", rows, "of", sv_json_count(table->n_rows));
 }
 
 sv_when sv_get_table(sv_request *request) {
-    sv_room *const room = sv_room_of(request);
     sv_snapshot *snapshot = NULL;
     efface_table table;
     uint64_t from, count;
     efface_error error;
-    if (room == NULL || !sv_query_whole(request, "from", 0, UINT64_MAX, 0, &from) ||
+    if (!sv_query_whole(request, "from", 0, UINT64_MAX, 0, &from) ||
         !sv_query_whole(request, "count", 1, MAX_TABLE_ROWS, 100, &count))
         return SV_NOW;
-    efface_status status = sv_snapshot_take(room, request->parts[1], false, &snapshot, &error);
+    efface_status status =
+        sv_snapshot_take(request->room, request->parts[1], false, &snapshot, &error);
     if (status == EFFACE_OK)
         status = efface_model_find_table(snapshot->model, request->parts[2], &table, &error);
     json_t *json = NULL;
@@ -151,10 +136,7 @@ sv_when sv_get_table(sv_request *request) {
         const uint64_t most = 1 + MAX_TABLE_NUMBERS / (table.n_columns + (uint64_t)1);
         json = show_table(snapshot, &table, from, count < most ? count : most, &error);
     }
-    if (json != NULL)
-        sv_reply_json(request, 200, json);
-    else
-        sv_refuse_error(request, &error);
-    sv_snapshot_drop(room, snapshot);
+    sv_reply_result(request, json, json != NULL ? EFFACE_OK : error.status, &error);
+    sv_snapshot_drop(request->room, snapshot);
     return SV_NOW;
 }

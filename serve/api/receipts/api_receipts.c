@@ -32,19 +32,16 @@ static efface_status write_receipts(FILE *out, efface_store *store, uint64_t bef
 }
 
 sv_when sv_get_receipts(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
     uint64_t before, count;
     efface_store *store = NULL;
     efface_store_info info;
     efface_error error;
     char *text = NULL;
     size_t n_text = 0;
-    if (room == NULL || !sv_query_whole(request, "before", 1, UINT64_MAX, UINT64_MAX, &before) ||
+    if (!sv_query_whole(request, "before", 1, UINT64_MAX, UINT64_MAX, &before) ||
         !sv_query_whole(request, "count", 1, MAX_RECEIPTS, 50, &count))
         return SV_NOW;
-    efface_status status = sv_room_open(room, &store, &error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, &error);
+    efface_status status = sv_room_open(request->room, &store, &info, &error);
     FILE *const out = open_memstream(&text, &n_text);
     if (status == EFFACE_OK && out != NULL)
         status =
@@ -52,44 +49,28 @@ sv_when sv_get_receipts(sv_request *request) {
                            count, info.n_receipts, &error);
     const bool written = out != NULL && fclose(out) == 0;
     efface_store_close(store);
-    if (status != EFFACE_OK) {
-        sv_refuse_error(request, &error);
-    } else if (!written) {
-        sv_reply_json(request, 200, NULL);
-    } else {
-        sv_reply_text(request, 200, "application/json", text, n_text);
-        return SV_NOW;
-    }
+    if (status == EFFACE_OK && written)
+        return sv_reply_text(request, 200, "application/json", text, n_text);
     free(text);
-    return SV_NOW;
+    return sv_reply_result(request, NULL, status, &error);
 }
 
 sv_when sv_get_receipt(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
     efface_store *store = NULL;
     efface_error error;
     char *line = NULL;
     uint64_t number;
-    if (room == NULL)
-        return SV_NOW;
-    if (!sv_read_whole(request->parts[1], &number)) {
-        sv_refuse(request, 400, "parameter", "the number of a receipt is a whole number, from 1");
-        return SV_NOW;
-    }
-    efface_status status = sv_room_open(room, &store, &error);
+    if (!sv_read_whole(request->parts[1], &number))
+        return sv_refuse(request, 400, "parameter",
+                         "the number of a receipt is a whole number, from 1");
+    efface_status status = sv_room_open(request->room, &store, NULL, &error);
     if (status == EFFACE_OK)
         status = efface_store_receipt(store, number, &line, &error);
     efface_store_close(store);
-    if (status != EFFACE_OK) {
-        sv_refuse_error(request, &error);
-        return SV_NOW;
-    }
-    char *const copy = strdup(line);
+    if (status != EFFACE_OK)
+        return sv_refuse_error(request, &error);
+    sv_reply_copy(request, line);
     efface_text_free(line);
-    if (copy != NULL)
-        sv_reply_text(request, 200, "application/json", copy, strlen(copy));
-    else
-        sv_reply_json(request, 200, NULL);
     return SV_NOW;
 }
 
@@ -97,7 +78,7 @@ sv_when sv_get_receipt(sv_request *request) {
 
 static void add_problem(json_t *problems, const char *text) {
     if (json_array_size(problems) < MAX_PROBLEMS)
-        (void)json_array_append_new(problems, sv_json_text(text));
+        sv_json_add(problems, sv_json_text(text));
 }
 
 static void add_found(void *problems, size_t line, const char *problem) {
@@ -138,9 +119,7 @@ static efface_status check_all(const sv_room *room, const unsigned char *key, js
     static const unsigned char no_key[EFFACE_PUBLIC_KEY_BYTES];
     efface_store *store = NULL;
     efface_store_info info;
-    efface_status status = sv_room_open(room, &store, error);
-    if (status == EFFACE_OK)
-        status = efface_store_get_info(store, &info, error);
+    efface_status status = sv_room_open(room, &store, &info, error);
     if (status == EFFACE_OK) {
         status = efface_store_verify_receipts(store, key != NULL ? key : no_key, error);
         if (status == EFFACE_E_CORRUPT) {
@@ -172,10 +151,8 @@ static bool read_key(sv_request *request, const json_t *body,
         return true;
     if (text == NULL || strlen(text) != 2 * EFFACE_PUBLIC_KEY_BYTES ||
         sodium_hex2bin(key, EFFACE_PUBLIC_KEY_BYTES, text, strlen(text), NULL, &n, NULL) != 0 ||
-        n != EFFACE_PUBLIC_KEY_BYTES) {
-        sv_refuse(request, 400, "invalid", "public_key must be 64 hexadecimal digits");
-        return false;
-    }
+        n != EFFACE_PUBLIC_KEY_BYTES)
+        return sv_refuse(request, 400, "invalid", "public_key must be 64 hexadecimal digits");
     *given = key;
     return true;
 }
@@ -187,14 +164,12 @@ static bool is_check(sv_request *request, const json_t *body) {
     const size_t n_known = (size_t)(line != NULL) + (size_t)has_key;
     if (json_object_size(body) == n_known && (line == NULL || json_is_string(line)))
         return true;
-    sv_refuse(request, 400, "invalid",
-              "the body may have receipt, a line, and public_key, and nothing else");
-    return false;
+    return sv_refuse(request, 400, "invalid",
+                     "the body may have receipt, a line, and public_key, and nothing else");
 }
 
 sv_when sv_post_verify_receipts(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
-    json_t *const body = room != NULL ? sv_body_json(request) : NULL;
+    json_t *const body = sv_body_json(request);
     json_t *const problems = json_array();
     unsigned char bytes[EFFACE_PUBLIC_KEY_BYTES];
     const unsigned char *key;
@@ -202,13 +177,11 @@ sv_when sv_post_verify_receipts(sv_request *request) {
     if (body != NULL && is_check(request, body) && read_key(request, body, bytes, &key)) {
         const char *const line = json_string_value(json_object_get(body, "receipt"));
         const efface_status status = line != NULL ? check_line(line, key, problems, &error)
-                                                  : check_all(room, key, problems, &error);
-        if (status == EFFACE_OK)
-            sv_reply_json(request, 200,
-                          json_pack("{s:b,s:O}", "valid", json_array_size(problems) == 0,
-                                    "problems", problems));
-        else
-            sv_refuse_error(request, &error);
+                                                  : check_all(request->room, key, problems, &error);
+        sv_reply_result(
+            request,
+            json_pack("{s:b,s:O}", "valid", json_array_size(problems) == 0, "problems", problems),
+            status, &error);
     }
     json_decref(problems);
     json_decref(body);

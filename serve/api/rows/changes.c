@@ -33,10 +33,10 @@ static json_t *describe_model(const efface_model_report *m, bool only_look) {
                   efface_family_name(m->family), "action", efface_action_name(m->report.action),
                   "reason", m->report.reason, "where", m->report.where);
     if (only_look) {
-        (void)json_object_set_new(json, "rows_visited", sv_json_count(m->report.rows_visited));
+        sv_json_set(json, "rows_visited", sv_json_count(m->report.rows_visited));
     } else {
-        (void)json_object_set_new(json, "before", sv_json_digest(m->before));
-        (void)json_object_set_new(json, "after", sv_json_digest(m->after));
+        sv_json_set(json, "before", sv_json_digest(m->before));
+        sv_json_set(json, "after", sv_json_digest(m->after));
     }
     return json;
 }
@@ -44,7 +44,7 @@ static json_t *describe_model(const efface_model_report *m, bool only_look) {
 static json_t *describe_models(const efface_store_report *report, bool only_look) {
     json_t *const models = json_array();
     for (uint32_t i = 0; i < report->n_models; i++)
-        (void)json_array_append_new(models, describe_model(&report->models[i], only_look));
+        sv_json_add(models, describe_model(&report->models[i], only_look));
     return models;
 }
 
@@ -53,16 +53,15 @@ static void add_lists(const change_task *t, json_t *json) {
     if (report->new_ids != NULL) {
         json_t *const ids = json_array();
         for (uint64_t i = 0; i < report->n_learned; i++)
-            (void)json_array_append_new(ids, sv_json_number(report->new_ids[i]));
-        (void)json_object_set_new(json, "new_ids", ids);
+            sv_json_add(ids, sv_json_number(report->new_ids[i]));
+        sv_json_set(json, "new_ids", ids);
     }
     if (t->hashes) {
         json_t *const hashes = json_array();
         for (uint64_t i = 0; i < report->n_row_hashes; i++)
-            (void)json_array_append_new(
-                hashes,
-                sv_json_hex(report->row_hashes + i * EFFACE_ROW_HASH_BYTES, EFFACE_ROW_HASH_BYTES));
-        (void)json_object_set_new(json, "hashes", hashes);
+            sv_json_add(hashes, sv_json_hex(report->row_hashes + i * EFFACE_ROW_HASH_BYTES,
+                                            EFFACE_ROW_HASH_BYTES));
+        sv_json_set(json, "hashes", hashes);
     }
 }
 
@@ -121,7 +120,7 @@ static void answer_change(sv_change *change) {
 static change_task *make_task(sv_request *request, efface_change_kind kind) {
     change_task *const t = calloc(1, sizeof *t);
     if (t == NULL) {
-        sv_refuse(request, 503, "memory", "memory is short; try again later");
+        sv_refuse_memory(request);
         return NULL;
     }
     t->request = request;
@@ -131,12 +130,12 @@ static change_task *make_task(sv_request *request, efface_change_kind kind) {
     return t;
 }
 
-static sv_when hand_to_writer(sv_room *room, change_task *t) {
+static sv_when hand_to_writer(change_task *t) {
     t->queued.asked.request = &t->whom.request;
     t->queued.asked.data = t->data;
     t->queued.asked.texts = t->texts;
     sv_hold(t->request);
-    sv_writer_add(room, &t->queued);
+    sv_writer_add(t->request->room, &t->queued);
     return SV_LATER;
 }
 
@@ -145,8 +144,7 @@ static bool read_flag(sv_request *request, const json_t *body, const char *name,
     *out = json_is_true(value);
     if (value == NULL || json_is_boolean(value))
         return true;
-    sv_refuse(request, 400, "member", "skip_missing and hashes must be true or false");
-    return false;
+    return sv_refuse(request, 400, "member", "skip_missing and hashes must be true or false");
 }
 
 static bool read_forget(sv_request *request, const sv_facts *facts, change_task *t) {
@@ -166,8 +164,8 @@ static bool read_forget(sv_request *request, const sv_facts *facts, change_task 
 static sv_when start_change(sv_request *request, efface_change_kind kind, bool only_look) {
     const sv_facts *facts = NULL;
     efface_error error;
-    sv_room *const room = sv_room_of(request);
-    change_task *const t = room != NULL ? make_task(request, kind) : NULL;
+    sv_room *const room = request->room;
+    change_task *const t = make_task(request, kind);
     if (t == NULL)
         return SV_NOW;
     t->queued.only_look = only_look;
@@ -181,7 +179,7 @@ static sv_when start_change(sv_request *request, efface_change_kind kind, bool o
     if (facts != NULL)
         sv_facts_drop(room, facts);
     if (ok)
-        return hand_to_writer(room, t);
+        return hand_to_writer(t);
     free_task(t);
     return SV_NOW;
 }

@@ -26,7 +26,7 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
     const bool has_owner = row.owner != EFFACE_NO_OWNER, has_label = row.label != EFFACE_NO_LABEL;
     float *const floats = calloc((size_t)n + 1, sizeof *floats);
     double *const values = calloc((size_t)n + 1, sizeof *values);
-    json_t *const list = json_array();
+    json_t *list = NULL;
     json_t *key = NULL, *owner_key = NULL;
     char *label = NULL;
     efface_status status = EFFACE_OK;
@@ -35,8 +35,7 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
         for (uint32_t j = 0; j < n; j++)
             values[j] = floats[j];
         efface_data_add_offsets(rows, values);
-        for (uint32_t j = 0; j < n; j++)
-            (void)json_array_append_new(list, sv_json_real(values[j]));
+        list = sv_json_reals(values, n);
         sodium_memzero(floats, n * sizeof *floats);
         sodium_memzero(values, n * sizeof *values);
     }
@@ -48,14 +47,13 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
         status = text_of(store, EFFACE_TEXT_ID, row.id, &key, error);
     if (status == EFFACE_OK && keeps_texts && has_owner)
         status = text_of(store, EFFACE_TEXT_OWNER, row.owner, &owner_key, error);
-    (void)json_object_set_new(out, "id", sv_json_number(row.id));
-    (void)json_object_set_new(out, "owner", has_owner ? sv_json_number(row.owner) : json_null());
-    (void)json_object_set_new(out, "label",
-                              has_label ? sv_json_label(row.label, label) : json_null());
-    (void)json_object_set_new(out, "weight", json_integer(row.weight));
-    (void)json_object_set_new(out, "values", list);
-    (void)json_object_set_new(out, "key", key != NULL ? key : json_null());
-    (void)json_object_set_new(out, "owner_key", owner_key != NULL ? owner_key : json_null());
+    sv_json_set(out, "id", sv_json_number(row.id));
+    sv_json_set(out, "owner", has_owner ? sv_json_number(row.owner) : json_null());
+    sv_json_set(out, "label", has_label ? sv_json_label(row.label, label) : json_null());
+    sv_json_set(out, "weight", json_integer(row.weight));
+    sv_json_set(out, "values", list);
+    sv_json_set(out, "key", key != NULL ? key : json_null());
+    sv_json_set(out, "owner_key", owner_key != NULL ? owner_key : json_null());
     efface_text_free(label);
     return status;
 }
@@ -69,10 +67,10 @@ static efface_status describe_rows(efface_store *store, const efface_data *rows,
     for (size_t i = 0; status == EFFACE_OK && i < n_rows && i < limit; i++) {
         json_t *const row = json_object();
         status = describe_row(store, info.keeps_texts != 0, rows, i, row, error);
-        (void)json_array_append_new(list, row);
+        sv_json_add(list, row);
     }
     for (uint32_t j = 0; j < efface_data_n_columns(rows); j++)
-        (void)json_array_append_new(columns, sv_json_text(efface_data_column_name(rows, j)));
+        sv_json_add(columns, sv_json_text(efface_data_column_name(rows, j)));
     *out =
         json_pack("{s:o,s:o,s:o}", "rows", list, "columns", columns, "of", sv_json_count(n_rows));
     return status;
@@ -83,27 +81,21 @@ static bool read_limit(sv_request *request, const json_t *body, size_t *out) {
     *out = value != NULL ? (size_t)json_integer_value(value) : USUAL_LIMIT;
     if (value == NULL || (json_is_integer(value) && *out >= 1 && *out <= MAX_ROWS))
         return true;
-    sv_refuse(request, 400, "member", "limit must be a whole number from 1 to 1000");
-    return false;
+    return sv_refuse(request, 400, "member", "limit must be a whole number from 1 to 1000");
 }
 
-static void find_rows(sv_request *request, sv_room *room, sv_whom *whom, size_t limit) {
+static void find_rows(sv_request *request, sv_whom *whom, size_t limit) {
     efface_store *store = NULL;
     efface_data *rows = NULL;
     json_t *json = NULL;
     efface_error error;
     whom->request.missing = EFFACE_MISSING_SKIP;
-    efface_status status = sv_room_open(room, &store, &error);
+    efface_status status = sv_room_open(request->room, &store, NULL, &error);
     if (status == EFFACE_OK)
         status = efface_store_find(store, &whom->request, &rows, &error);
     if (status == EFFACE_OK)
         status = describe_rows(store, rows, limit, &json, &error);
-    if (status == EFFACE_OK) {
-        sv_reply_json(request, 200, json);
-    } else {
-        json_decref(json);
-        sv_refuse_error(request, &error);
-    }
+    sv_reply_result(request, json, status, &error);
     efface_data_free(rows);
     efface_store_close(store);
 }
@@ -114,17 +106,16 @@ sv_when sv_post_find(sv_request *request) {
     const sv_facts *facts = NULL;
     efface_error error;
     size_t limit = 0;
-    sv_room *const room = sv_room_of(request);
-    json_t *const body = room != NULL ? sv_body_json(request) : NULL;
+    json_t *const body = sv_body_json(request);
     if (body == NULL)
         return SV_NOW;
-    if (sv_facts_take(room, &facts, &error) != EFFACE_OK) {
+    if (sv_facts_take(request->room, &facts, &error) != EFFACE_OK) {
         sv_refuse_error(request, &error);
     } else {
         if (sv_check_members(request, body, members) && read_limit(request, body, &limit) &&
             sv_whom_read(request, body, facts, &whom))
-            find_rows(request, room, &whom, limit);
-        sv_facts_drop(room, facts);
+            find_rows(request, &whom, limit);
+        sv_facts_drop(request->room, facts);
     }
     sv_whom_free(&whom);
     json_decref(body);

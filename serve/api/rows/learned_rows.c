@@ -1,6 +1,7 @@
 /* Rows to learn or to update (row_bodies.h). */
 #include "api/rows/row_bodies.h"
 #include "api/values.h"
+#include "wiping.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -17,18 +18,17 @@ typedef struct reading {
     float *rounded;
     uint64_t *ids, *owners;
     int64_t *labels, *weights;
-    size_t n_ids, n_weights;                    /* rows that have one */
+    size_t n_ids, n_owners, n_labels,
+        n_weights; /* rows that have one: a set without any must be given none */
     efface_ids id_kind, owner_kind, label_kind; /* what the rows before have */
 } reading;
 
 static bool refuse_rows(const reading *r, const char *message) {
-    sv_refuse(r->request, 400, "rows", message);
-    return false;
+    return sv_refuse(r->request, 400, "rows", message);
 }
 
 static bool refuse_memory(const reading *r) {
-    sv_refuse(r->request, 503, "memory", "memory is short; try again later");
-    return false;
+    return sv_refuse_memory(r->request);
 }
 
 /* The store has one kind of ids, owners and labels, and so has a request. */
@@ -123,24 +123,11 @@ static bool read_learned_row(reading *r, const json_t *row, size_t i) {
     else if (r->owners[i] == EFFACE_NO_OWNER)
         return refuse_rows(r, "an owner is the number that stands for none");
     r->n_ids += has_id;
+    r->n_owners += has_owner;
+    r->n_labels += r->labels[i] != EFFACE_NO_LABEL;
     efface_rows_round(1, r->columns.n, r->values, 0, r->columns.offsets,
                       r->rounded + i * r->columns.n);
     return true;
-}
-
-/* Whether a list has something in it: a set without owners or labels must be given none. */
-static bool any_owner(const reading *r) {
-    bool any = false;
-    for (size_t i = 0; i < r->n_rows; i++)
-        any |= r->owners[i] != EFFACE_NO_OWNER;
-    return any;
-}
-
-static bool any_label(const reading *r) {
-    bool any = false;
-    for (size_t i = 0; i < r->n_rows; i++)
-        any |= r->labels[i] != EFFACE_NO_LABEL;
-    return any;
 }
 
 static bool make_set(const reading *r, bool update, efface_data **out) {
@@ -156,8 +143,8 @@ static bool make_set(const reading *r, bool update, efface_data **out) {
         .values = r->rounded,
         .ids = r->n_ids != 0 ? r->ids : NULL,
         .weights = r->n_weights != 0 ? r->weights : NULL,
-        .owners = any_owner(r) ? r->owners : NULL,
-        .labels = any_label(r) ? r->labels : NULL,
+        .owners = r->n_owners != 0 ? r->owners : NULL,
+        .labels = r->n_labels != 0 ? r->labels : NULL,
     };
     efface_status status = efface_data_create(r->columns.n, &data, &error);
     if (status == EFFACE_OK)
@@ -174,16 +161,8 @@ static bool make_set(const reading *r, bool update, efface_data **out) {
     }
     efface_data_free(data);
     if (status == EFFACE_E_DUPLICATE)
-        sv_refuse(r->request, 409, "duplicate", "an id comes twice");
-    else
-        sv_refuse_error(r->request, &error);
-    return false;
-}
-
-static void wipe(void *bytes, size_t n_bytes) {
-    if (bytes != NULL)
-        sodium_memzero(bytes, n_bytes);
-    free(bytes);
+        return sv_refuse(r->request, 409, "duplicate", "an id comes twice");
+    return sv_refuse_error(r->request, &error);
 }
 
 static bool read_rows_json(reading *r, bool update, efface_data **out) {
@@ -196,26 +175,25 @@ static bool read_rows_json(reading *r, bool update, efface_data **out) {
     const size_t n = r->n_rows + 1, n_values = r->columns.n;
     r->values = calloc(n_values + 1, sizeof *r->values);
     r->rounded = calloc(n, n_values * sizeof *r->rounded);
-    r->ids = calloc(n, sizeof *r->ids);
-    r->owners = calloc(n, sizeof *r->owners);
-    r->labels = calloc(n, sizeof *r->labels);
-    r->weights = calloc(n, sizeof *r->weights);
+    uint64_t *const numbers = calloc(n, 4 * sizeof *numbers);
     bool ok = sv_check_members(r->request, body, members);
     if (ok && r->n_rows == 0)
         ok = refuse_rows(r, "the body must have rows: {\"rows\": [{\"values\": ...}]}");
-    if (ok && (r->values == NULL || r->rounded == NULL || r->ids == NULL || r->owners == NULL ||
-               r->labels == NULL || r->weights == NULL))
+    if (ok && (r->values == NULL || r->rounded == NULL || numbers == NULL))
         ok = refuse_memory(r);
+    if (ok) {
+        r->ids = numbers;
+        r->owners = numbers + n;
+        r->labels = (int64_t *)(numbers + 2 * n);
+        r->weights = (int64_t *)(numbers + 3 * n);
+    }
     for (size_t i = 0; ok && i < r->n_rows; i++)
         ok = read_learned_row(r, json_array_get(rows, i), i);
     if (ok)
         ok = make_set(r, update, out);
-    wipe(r->values, n_values * sizeof *r->values);
-    wipe(r->rounded, n * n_values * sizeof *r->rounded);
-    wipe(r->ids, n * sizeof *r->ids);
-    wipe(r->owners, n * sizeof *r->owners);
-    wipe(r->labels, n * sizeof *r->labels);
-    wipe(r->weights, n * sizeof *r->weights);
+    sv_wipe_free(r->values, n_values * sizeof *r->values);
+    sv_wipe_free(r->rounded, n * n_values * sizeof *r->rounded);
+    sv_wipe_free(numbers, 4 * n * sizeof *numbers);
     json_decref(body);
     return ok;
 }

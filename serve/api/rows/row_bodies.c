@@ -15,8 +15,7 @@
 /* ---------------------------------------------------------------- values */
 
 static bool refuse_body(sv_request *request, const char *message) {
-    sv_refuse(request, 400, "rows", message);
-    return false;
+    return sv_refuse(request, 400, "rows", message);
 }
 
 /* A text in a column of categories means what it means in a CSV file: a number is that number. */
@@ -128,10 +127,8 @@ static bool put_in_order(sv_request *request, const sv_columns *columns, efface_
     if (!has_names(data) || !are_named(columns))
         return true;
     uint32_t *const source = calloc((size_t)columns->n + 1, sizeof *source);
-    if (source == NULL) {
-        sv_refuse(request, 503, "memory", "memory is short; try again later");
-        return false;
-    }
+    if (source == NULL)
+        return sv_refuse_memory(request);
     match_names(columns, data, source);
     /* A name that comes twice, or is missing, is refused here. */
     const efface_status status = efface_data_order_columns(data, source, &error);
@@ -146,15 +143,11 @@ static bool put_in_order(sv_request *request, const sv_columns *columns, efface_
 /* Where an error is, without what stands there. */
 static bool refuse_file(sv_request *request, const efface_error *error) {
     char message[200];
-    if (error->status == EFFACE_E_DUPLICATE) {
-        sv_refuse(request, 409, "duplicate", "an id comes twice");
-        return false;
-    }
+    if (error->status == EFFACE_E_DUPLICATE)
+        return sv_refuse(request, 409, "duplicate", "an id comes twice");
     if (error->status != EFFACE_E_FORMAT && error->status != EFFACE_E_LIMIT &&
-        error->status != EFFACE_E_ARGUMENT) {
-        sv_refuse_error(request, error);
-        return false;
-    }
+        error->status != EFFACE_E_ARGUMENT)
+        return sv_refuse_error(request, error);
     if (error->line != 0)
         (void)snprintf(message, sizeof message,
                        "line %" PRIu64 ", field %" PRIu64 " of the CSV cannot be read", error->line,
@@ -194,8 +187,7 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
             (void)close(file);
         free(offsets);
         free(categories);
-        sv_refuse(request, 503, "memory", "memory is short; try again later");
-        return false;
+        return sv_refuse_memory(request);
     }
     for (uint32_t j = 0; j < columns->n; j++)
         if (columns->offsets[j] != 0.0)

@@ -2,8 +2,8 @@
 #include "api/rows/whom.h"
 
 #include "api/values.h"
+#include "wiping.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,7 @@ typedef struct naming {
 static bool refuse_list(sv_request *request, const char *name, const char *what) {
     char message[160];
     (void)snprintf(message, sizeof message, "%s must be an array of %s", name, what);
-    sv_refuse(request, 400, "whom", message);
-    return false;
+    return sv_refuse(request, 400, "whom", message);
 }
 
 static bool read_id(sv_request *request, const naming *by, const json_t *value, uint64_t *out) {
@@ -27,8 +26,8 @@ static bool read_id(sv_request *request, const naming *by, const json_t *value, 
         return refuse_list(request, by->numbers, "whole numbers, or of strings of digits");
     if (!by->owners || *out != EFFACE_NO_OWNER)
         return true;
-    sv_refuse(request, 400, "whom", "one of the owners is the number that stands for no owner");
-    return false;
+    return sv_refuse(request, 400, "whom",
+                     "one of the owners is the number that stands for no owner");
 }
 
 static bool read_name(sv_request *request, const naming *by, const sv_facts *facts,
@@ -40,8 +39,7 @@ static bool read_name(sv_request *request, const naming *by, const sv_facts *fac
         char message[160];
         (void)snprintf(message, sizeof message,
                        "the store has numbers here, not texts: name them in %s", by->numbers);
-        sv_refuse(request, 400, "whom", message);
-        return false;
+        return sv_refuse(request, 400, "whom", message);
     }
     *out = efface_text_id(json_string_value(value), n, facts->hash_key);
     return true;
@@ -72,10 +70,8 @@ static bool read_lists(sv_request *request, const json_t *body, const sv_facts *
         return refuse_list(request, by->texts, "strings");
     const size_t n_numbers = json_array_size(numbers), n_texts = json_array_size(texts);
     uint64_t *const list = calloc(n_numbers + n_texts + 1, sizeof *list);
-    if (list == NULL) {
-        sv_refuse(request, 503, "memory", "memory is short; try again later");
-        return false;
-    }
+    if (list == NULL)
+        return sv_refuse_memory(request);
     *out = list;
     for (size_t i = 0; i < n_numbers; i++)
         if (!read_id(request, by, json_array_get(numbers, i), &list[i]))
@@ -98,20 +94,13 @@ bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts
     out->request.owners = out->owners;
     if (out->request.n_ids != 0 || out->request.n_owners != 0)
         return true;
-    sv_refuse(request, 400, "whom",
-              "name at least one row or owner in ids, keys, owners or "
-              "owner_keys");
-    return false;
-}
-
-static void wipe(uint64_t *numbers, size_t n) {
-    if (numbers != NULL)
-        sodium_memzero(numbers, n * sizeof *numbers);
-    free(numbers);
+    return sv_refuse(request, 400, "whom",
+                     "name at least one row or owner in ids, keys, owners or "
+                     "owner_keys");
 }
 
 void sv_whom_free(sv_whom *whom) {
-    wipe(whom->ids, whom->request.n_ids);
-    wipe(whom->owners, whom->request.n_owners);
+    sv_wipe_free(whom->ids, whom->request.n_ids * sizeof *whom->ids);
+    sv_wipe_free(whom->owners, whom->request.n_owners * sizeof *whom->owners);
     memset(whom, 0, sizeof *whom);
 }

@@ -1,5 +1,5 @@
 /* Reading and writing when a token ends. */
-#include "access/expiry.h"
+#include "access/times.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,10 +79,14 @@ bool sv_expiry_read(const char *text, int64_t now, int64_t *out) {
     return true;
 }
 
-void sv_expiry_write(int64_t time, char text[32]) {
+void sv_time_write(int64_t time, char text[32]) {
     const time_t seconds = (time_t)time;
     struct tm utc;
     text[0] = 0;
     if (gmtime_r(&seconds, &utc) != NULL)
         (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void sv_time_now(char text[32]) {
+    sv_time_write((int64_t)time(NULL), text);
 }
