@@ -2,6 +2,7 @@
 #include "access/audit.h"
 #include "api/values.h"
 
+#include "http/server.h"
 #include "http/service_log.h"
 #include "rooms/rooms.h"
 
@@ -156,26 +157,9 @@ void sv_audit_reopen(sv_audit *a) {
 bool sv_audit_needs_line(const sv_route *route) {
     /* Everything that changes something or shows data of people; what is left shows models and
      * numbers. */
-    static const char *const others[] = {"health",
-                                         "openapi",
-                                         "me",
-                                         "metrics",
-                                         "stores",
-                                         "store",
-                                         "model",
-                                         "table",
-                                         "picture",
-                                         "jobs",
-                                         "job",
-                                         "predict",
-                                         "page",
-                                         "page_file",
-                                         "opendsr_discovery",
-                                         "opendsr_certificate"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strcmp(route->action, others[i]) == 0)
-            return false;
-    return true;
+    return !sv_route_is(
+        route, "health openapi me metrics stores store model table picture jobs job predict "
+               "page page_file opendsr_discovery opendsr_certificate");
 }
 
 static char *audit_line(const sv_request *request) {

@@ -90,3 +90,9 @@ void sv_time_write(int64_t time, char text[32]) {
 void sv_time_now(char text[32]) {
     sv_time_write((int64_t)time(NULL), text);
 }
+
+json_t *sv_json_time(int64_t time) {
+    char text[32];
+    sv_time_write(time, text);
+    return time != 0 ? json_string(text) : json_null();
+}

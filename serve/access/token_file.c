@@ -3,6 +3,7 @@
 #include "access/token_file.h"
 
 #include "access/own_files.h"
+#include "api/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +61,14 @@ void sv_roles_to(unsigned given, char text[32]) {
             const size_t n = strlen(text);
             (void)snprintf(text + n, 32 - n, "%s%s", n != 0 ? "," : "", roles[i].name);
         }
+}
+
+json_t *sv_json_roles(unsigned given) {
+    json_t *const names = json_array();
+    for (size_t i = 0; i < N_ROLES; i++)
+        if ((given & roles[i].role) != 0)
+            sv_json_add(names, json_string(roles[i].name));
+    return names;
 }
 
 /* ---------------------------------------------------------------- lines */

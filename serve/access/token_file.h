@@ -17,6 +17,7 @@
 
 #include "access/access.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 #define SV_HASH_BYTES 32
@@ -43,6 +44,7 @@ bool sv_token_name_ok(const char *name);
 /* Roles from a text such as "read,erase"; 0 if there is another word in it, or none. And back. */
 unsigned sv_roles_from(const char *text);
 void sv_roles_to(unsigned roles, char text[32]);
+json_t *sv_json_roles(unsigned roles); /* an array of words */
 
 /* Reads all lines; false if memory is short or the file cannot be read. Release with free. */
 bool sv_token_list_read(FILE *file, sv_token_list *list);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* False, after a message. */
+#define refuse_argument(...) (sv_wrong(__VA_ARGS__) == SV_DONE)
+
 static bool add_text(sv_texts *texts, char *text) {
     char **const items = realloc(texts->items, (texts->n + 1) * sizeof *items);
     if (items == NULL)
@@ -85,10 +88,9 @@ static const sv_argument *find_option(const sv_argument *table, char *argument, 
 static bool take_place(const char *command, const sv_argument **next, char *argument) {
     while ((*next)->name != NULL && !is_place(*next))
         (*next)++;
-    if ((*next)->name == NULL) {
-        (void)sv_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
-        return false;
-    }
+    if ((*next)->name == NULL)
+        return refuse_argument("'%s' is one argument too many; see efface %s --help", argument,
+                               command);
     if ((*next)->kind == SV_PLACES)
         return add_text((*next)->value, argument);
     *(const char **)(*next)->value = argument;
@@ -100,26 +102,21 @@ static bool take_option(const char *command, const sv_argument *table, int n_arg
                         char **arguments, int *i) {
     char *text;
     const sv_argument *const option = find_option(table, arguments[*i], &text);
-    if (option == NULL) {
-        (void)sv_wrong("unknown option '%s'; see efface %s --help", arguments[*i], command);
-        return false;
-    }
+    if (option == NULL)
+        return refuse_argument("unknown option '%s'; see efface %s --help", arguments[*i], command);
     if (option->kind == SV_FLAG) {
         *(bool *)option->value = true;
         if (text != NULL)
             (void)sv_wrong("%s takes no value", option->name);
         return text == NULL;
     }
-    if (text == NULL && ++*i == n_arguments) {
-        (void)sv_wrong("%s needs a value; see efface %s --help", option->name, command);
-        return false;
-    }
+    if (text == NULL && ++*i == n_arguments)
+        return refuse_argument("%s needs a value; see efface %s --help", option->name, command);
     if (text == NULL)
         text = arguments[*i];
     if (read_value(option, text))
         return true;
-    (void)sv_wrong("%s cannot be '%s'; see efface %s --help", option->name, text, command);
-    return false;
+    return refuse_argument("%s cannot be '%s'; see efface %s --help", option->name, text, command);
 }
 
 bool sv_parse(const char *command, const sv_argument *table, int n_arguments, char **arguments) {
@@ -138,9 +135,7 @@ bool sv_parse(const char *command, const sv_argument *table, int n_arguments, ch
     }
     for (; next->name != NULL; next++)
         if (next->kind == SV_PLACE ||
-            (next->kind == SV_PLACES && ((const sv_texts *)next->value)->n == 0)) {
-            (void)sv_wrong("%s is missing; see efface %s --help", next->name, command);
-            return false;
-        }
+            (next->kind == SV_PLACES && ((const sv_texts *)next->value)->n == 0))
+            return refuse_argument("%s is missing; see efface %s --help", next->name, command);
     return true;
 }

@@ -73,12 +73,9 @@ static void say_started(const sv_service *service) {
     if (options->json) {
         char address[320];
         (void)snprintf(address, sizeof address, "%s:%u", host, port);
-        json_t *const json = json_pack("{s:s,s:i,s:o,s:b}", "listening", address, "port", (int)port,
-                                       "stores", store_names(service), "tokens", usable);
-        char *const line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
-        printf("%s\n", line != NULL ? line : "{}");
-        free(line);
-        json_decref(json);
+        sv_print_json(stdout,
+                      json_pack("{s:s,s:i,s:o,s:b}", "listening", address, "port", (int)port,
+                                "stores", store_names(service), "tokens", usable));
     } else {
         printf("efface serves %zu store%s on http://%s:%u/\n", sv_rooms_count(service->rooms),
                sv_rooms_count(service->rooms) == 1 ? "" : "s", host, port);

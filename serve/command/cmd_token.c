@@ -35,36 +35,6 @@ const char sv_token_help[] =
     "Exit codes: 0 done, 1 failed, 2 usage, 4 there is no such token.\n"
     "example: efface token new crm --role erase --expires 90d\n";
 
-static void print_json(json_t *json) {
-    char *const text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
-    if (text != NULL) {
-        printf("%s\n", text);
-        sodium_memzero(text, strlen(text));
-    }
-    free(text);
-    json_decref(json);
-}
-
-static json_t *roles_json(unsigned roles) {
-    char text[32];
-    sv_roles_to(roles, text);
-    json_t *const list = json_array();
-    for (char *word = text; *word != 0;) {
-        const size_t n = strcspn(word, ",");
-        sv_json_add(list, json_stringn(word, n));
-        word += n + (word[n] == ',');
-    }
-    return list;
-}
-
-static json_t *time_json(int64_t time) {
-    char text[32];
-    if (time == 0)
-        return json_null();
-    sv_time_write(time, text);
-    return json_string(text);
-}
-
 static sv_token *find_token_named(const sv_token_list *list, const char *name) {
     for (size_t i = 0; i < list->n_tokens; i++)
         if (list->tokens[i].line != NULL && strcmp(list->tokens[i].caller.name, name) == 0)
@@ -90,7 +60,7 @@ static char *token_line(const char *token, const char *name, unsigned roles, int
     sv_hash_token(token, hash);
     (void)sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
     json_t *const json =
-        json_pack("{s:s,s:o,s:o,s:I,s:s}", "name", name, "roles", roles_json(roles), "expires",
+        json_pack("{s:s,s:o,s:o,s:I,s:s}", "name", name, "roles", sv_json_roles(roles), "expires",
                   expires != 0 ? json_integer(expires) : json_null(), "created", (json_int_t)now,
                   "hash", hex);
     char *const line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -124,8 +94,8 @@ static int add_token(const char *path, const char *name, unsigned roles, int64_t
     if (code != SV_DONE)
         return code;
     if (as_json) {
-        print_json(json_pack("{s:s,s:s,s:o,s:o}", "token", token, "name", name, "roles",
-                             roles_json(roles), "expires", time_json(expires)));
+        sv_print_json(stdout, json_pack("{s:s,s:s,s:o,s:o}", "token", token, "name", name, "roles",
+                                        sv_json_roles(roles), "expires", sv_json_time(expires)));
     } else {
         char words[32];
         sv_roles_to(roles, words);
@@ -190,10 +160,11 @@ static json_t *list_json(const sv_token_list *list) {
     json_t *const tokens = json_array();
     for (size_t i = 0; i < list->n_tokens; i++) {
         const sv_token *const t = &list->tokens[i];
-        sv_json_add(tokens, json_pack("{s:s,s:o,s:o,s:o,s:b}", "name", t->caller.name, "roles",
-                                      roles_json(t->caller.roles), "created", time_json(t->created),
-                                      "expires", time_json(t->caller.expires), "expired",
-                                      t->caller.expires != 0 && t->caller.expires <= now));
+        sv_json_add(tokens,
+                    json_pack("{s:s,s:o,s:o,s:o,s:b}", "name", t->caller.name, "roles",
+                              sv_json_roles(t->caller.roles), "created", sv_json_time(t->created),
+                              "expires", sv_json_time(t->caller.expires), "expired",
+                              t->caller.expires != 0 && t->caller.expires <= now));
     }
     return json_pack("{s:o}", "tokens", tokens);
 }
@@ -222,7 +193,7 @@ static int run_list(int n_arguments, char **arguments) {
     if (list.wrong_line != 0)
         sv_warn("line %zu of %s cannot be read; nobody can use that token", list.wrong_line, path);
     if (as_json)
-        print_json(list_json(&list));
+        sv_print_json(stdout, list_json(&list));
     else
         print_list(&list);
     sv_token_list_free(&list);
@@ -257,7 +228,7 @@ static int run_revoke(int n_arguments, char **arguments) {
     }
     sv_token_change_end(&change);
     if (code == SV_DONE && as_json)
-        print_json(json_pack("{s:s}", "revoked", name));
+        sv_print_json(stdout, json_pack("{s:s}", "revoked", name));
     else if (code == SV_DONE)
         printf("token %s revoked\n", name);
     return code;

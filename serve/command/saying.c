@@ -1,11 +1,11 @@
 /* Messages on standard error. */
 #include "command/saying.h"
 
-#include <jansson.h>
+#include "wiping.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 static bool as_json;
 
@@ -20,57 +20,35 @@ static void escape_controls(char *text) {
             *text = '?';
 }
 
-static void say_message(const char *kind, const char *status, int code, const char *format,
-                        va_list arguments) {
+void sv_print_json(FILE *out, json_t *json) {
+    char *const line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
+    if (line != NULL)
+        fprintf(out, "%s\n", line);
+    sv_wipe_free(line, line != NULL ? strlen(line) : 0);
+    json_decref(json);
+}
+
+static const char *status_of(int code) {
+    return code == SV_USAGE ? "usage" : code == SV_NOT_FOUND ? "not found" : "failed";
+}
+
+int sv_say(int code, const char *format, ...) {
     char message[2000];
+    va_list arguments;
+    va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
     escape_controls(message);
     if (!as_json) {
-        fprintf(stderr, "efface: %s%s\n", status == NULL && kind[0] == 'w' ? "warning: " : "",
-                message);
-        return;
+        fprintf(stderr, "efface: %s%s\n", code == SV_DONE ? "warning: " : "", message);
+        return code;
     }
     json_t *text = json_string(message);
     if (text == NULL)
         text = json_string("a message that is no UTF-8");
-    json_t *const json =
-        status != NULL ? json_pack("{s:{s:i,s:s,s:o,s:n,s:n,s:n}}", kind, "code", code, "status",
-                                   status, "message", text, "file", "line", "column")
-                       : json_pack("{s:{s:o}}", kind, "message", text);
-    char *const line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
-    if (line != NULL)
-        fprintf(stderr, "%s\n", line);
-    free(line);
-    json_decref(json);
-}
-
-void sv_warn(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say_message("warning", NULL, 0, format, arguments);
-    va_end(arguments);
-}
-
-int sv_failed(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say_message("error", "failed", SV_FAILED, format, arguments);
-    va_end(arguments);
-    return SV_FAILED;
-}
-
-int sv_wrong(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say_message("error", "usage", SV_USAGE, format, arguments);
-    va_end(arguments);
-    return SV_USAGE;
-}
-
-int sv_not_found(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say_message("error", "not found", SV_NOT_FOUND, format, arguments);
-    va_end(arguments);
-    return SV_NOT_FOUND;
+    sv_print_json(stderr, code != SV_DONE ? json_pack("{s:{s:i,s:s,s:o,s:n,s:n,s:n}}", "error",
+                                                      "code", code, "status", status_of(code),
+                                                      "message", text, "file", "line", "column")
+                                          : json_pack("{s:{s:o}}", "warning", "message", text));
+    return code;
 }

@@ -3,17 +3,23 @@
 #ifndef SV_SAYING_H
 #define SV_SAYING_H
 
+#include <jansson.h>
+#include <stdio.h>
+
 /* Exit codes, the same as those of efface. */
 enum { SV_DONE = 0, SV_FAILED = 1, SV_USAGE = 2, SV_NOT_FOUND = 4 };
 
 /* From now on every message is a JSON object on a line of its own. */
 void sv_messages_as_json(void);
 
-__attribute__((format(printf, 1, 2))) void sv_warn(const char *format, ...);
+/* Says what went wrong, and returns the exit code. */
+__attribute__((format(printf, 2, 3))) int sv_say(int code, const char *format, ...);
+#define sv_failed(...) sv_say(SV_FAILED, __VA_ARGS__)
+#define sv_wrong(...) sv_say(SV_USAGE, __VA_ARGS__)
+#define sv_not_found(...) sv_say(SV_NOT_FOUND, __VA_ARGS__)
+#define sv_warn(...) (void)sv_say(SV_DONE, __VA_ARGS__) /* a warning: it goes on */
 
-/* What went wrong; they return SV_FAILED, SV_USAGE and SV_NOT_FOUND. */
-__attribute__((format(printf, 1, 2))) int sv_failed(const char *format, ...);
-__attribute__((format(printf, 1, 2))) int sv_wrong(const char *format, ...);
-__attribute__((format(printf, 1, 2))) int sv_not_found(const char *format, ...);
+/* Prints JSON, which this releases, as a line. */
+void sv_print_json(FILE *out, json_t *json);
 
 #endif

@@ -69,15 +69,13 @@ sv_dsr_entry *sv_dsr_pop(sv_dsr_queue *queue) {
 }
 
 static void take_from_queue(sv_dsr_queue *queue, sv_dsr_entry *entry) {
-    sv_dsr_queue rest;
-    clear_queue(&rest);
-    sv_dsr_entry *other;
-    while ((other = sv_dsr_pop(queue)) != NULL)
-        if (other != entry)
-            sv_dsr_push(&rest, other);
-    clear_queue(queue);
-    while ((other = sv_dsr_pop(&rest)) != NULL)
-        sv_dsr_push(queue, other);
+    sv_dsr_entry **place = &queue->first;
+    while (*place != entry)
+        place = &(*place)->next;
+    *place = entry->next;
+    if (queue->last == &entry->next)
+        queue->last = place;
+    entry->next = NULL;
 }
 
 /* ------------------------------------------------------------------ the table */

@@ -9,15 +9,14 @@ static void refuse_unknown(sv_request *request) {
 
 /* Our part of a status: when the request came and ended, and the receipts of stores. */
 static json_t *describe_ours(const sv_dsr_entry *entry) {
-    char received[32], ended[32];
+    char received[32];
     json_t *const receipts = json_array();
     for (size_t i = 0; i < entry->n_receipts; i++)
         sv_json_add(receipts, json_pack("{s:s,s:I}", "store", entry->receipts[i].store, "receipt",
                                         (json_int_t)entry->receipts[i].number));
     sv_time_write(entry->received, received);
-    sv_time_write(entry->ended, ended);
     return json_pack("{s:s,s:o,s:b,s:o}", "received_time", received, "completed_time",
-                     entry->status == SV_DSR_COMPLETED ? json_string(ended) : json_null(),
+                     entry->status == SV_DSR_COMPLETED ? sv_json_time(entry->ended) : json_null(),
                      "interrupted", entry->interrupted, "receipts", receipts);
 }
 

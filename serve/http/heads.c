@@ -15,19 +15,23 @@
 #include <string.h>
 #include <strings.h>
 
+/* The headers that decide, and how often each was sent. */
+enum { HOST, LENGTH, ENCODING, AUTHORIZATION, N_DECIDING };
+static const char *const deciding[N_DECIDING] = {"Host", "Content-Length", "Transfer-Encoding",
+                                                 "Authorization"};
+
 typedef struct heads {
-    unsigned n_hosts, n_lengths, n_encodings, n_authorizations, n_odd_names;
-    const char *host, *length, *encoding, *authorization;
+    unsigned n_odd_names, n[N_DECIDING];
+    const char *value[N_DECIDING];
 } heads;
 
 /* A name that no header has. libmicrohttpd 0.9 takes what stands before a colon as it is, with
  * spaces; and it adds the second line of a header that goes on there to the name, not to the value:
  * a length that was written so would be overlooked, and its body be taken for another request. */
 static bool is_odd(const char *name) {
-    static const char *const framing[] = {"Content-Length", "Transfer-Encoding"};
-    for (size_t i = 0; i < sizeof framing / sizeof framing[0]; i++) {
-        const size_t n = strlen(framing[i]);
-        if (strncasecmp(name, framing[i], n) == 0 && name[n] != 0)
+    for (size_t i = LENGTH; i <= ENCODING; i++) {
+        const size_t n = strlen(deciding[i]);
+        if (strncasecmp(name, deciding[i], n) == 0 && name[n] != 0)
             return true;
     }
     const size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -41,19 +45,11 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     heads *const h = context;
     const char *const text = value != NULL ? value : "";
     h->n_odd_names += is_odd(name);
-    if (strcasecmp(name, "Host") == 0) {
-        h->n_hosts++;
-        h->host = text;
-    } else if (strcasecmp(name, "Content-Length") == 0) {
-        h->n_lengths++;
-        h->length = text;
-    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
-        h->n_encodings++;
-        h->encoding = text;
-    } else if (strcasecmp(name, "Authorization") == 0) {
-        h->n_authorizations++;
-        h->authorization = text;
-    }
+    for (size_t i = 0; i < N_DECIDING; i++)
+        if (strcasecmp(name, deciding[i]) == 0) {
+            h->n[i]++;
+            h->value[i] = text;
+        }
     return MHD_YES;
 }
 
@@ -70,20 +66,20 @@ static bool check_framing(sv_request *r, const heads *h) {
         return sv_refuse(r, 400, "framing",
                          "a header has a name that is none, or goes on in a new line");
     }
-    if (h->n_lengths > 1 || h->n_encodings > 1 || (h->n_lengths != 0 && h->n_encodings != 0))
+    if (h->n[LENGTH] > 1 || h->n[ENCODING] > 1 || (h->n[LENGTH] != 0 && h->n[ENCODING] != 0))
         return refuse_framing(r);
-    if (h->n_encodings != 0 && strcasecmp(h->encoding, "chunked") != 0)
+    if (h->n[ENCODING] != 0 && strcasecmp(h->value[ENCODING], "chunked") != 0)
         return refuse_framing(r);
-    if (h->n_lengths != 0 &&
-        (h->length[0] == 0 || strspn(h->length, "0123456789") != strlen(h->length)))
+    if (h->n[LENGTH] != 0 && (h->value[LENGTH][0] == 0 ||
+                              strspn(h->value[LENGTH], "0123456789") != strlen(h->value[LENGTH])))
         return refuse_framing(r);
     return true;
 }
 
 static bool check_host(sv_request *r, const heads *h) {
     const sv_options *const o = r->service->options;
-    if (h->n_hosts == 1 &&
-        sv_host_ok(h->host, o->listen, sv_server_port(r->service->server), o->hosts, o->n_hosts))
+    if (h->n[HOST] == 1 && sv_host_ok(h->value[HOST], o->listen, sv_server_port(r->service->server),
+                                      o->hosts, o->n_hosts))
         return true;
     r->reply.ends_connection = true;
     return sv_refuse(r, 421, "host",
@@ -108,11 +104,11 @@ static bool check_route(struct sv_connection *c, const char *method) {
 
 static bool check_token(struct sv_connection *c, const heads *h) {
     sv_request *const r = &c->request;
-    if (h->n_authorizations != 1 || strncasecmp(h->authorization, "Bearer ", 7) != 0) {
+    if (h->n[AUTHORIZATION] != 1 || strncasecmp(h->value[AUTHORIZATION], "Bearer ", 7) != 0) {
         sv_reply_header(r, "WWW-Authenticate", "Bearer");
         return sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
     }
-    const char *const text = h->authorization + 7;
+    const char *const text = h->value[AUTHORIZATION] + 7;
     switch (sv_tokens_find(r->service->tokens, text + strspn(text, " "), &r->caller)) {
     case SV_UNKNOWN:
         sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
@@ -151,8 +147,9 @@ static bool check_audit(sv_request *r) {
 }
 
 static bool check_length(sv_request *r, const heads *h) {
-    if (h->n_lengths == 0 ||
-        (strlen(h->length) < 19 && strtoull(h->length, NULL, 10) <= r->service->options->max_body))
+    if (h->n[LENGTH] == 0 ||
+        (strlen(h->value[LENGTH]) < 19 &&
+         strtoull(h->value[LENGTH], NULL, 10) <= r->service->options->max_body))
         return true;
     return sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
 }

@@ -65,6 +65,17 @@ static size_t fewest_parts(const sv_route *routes, char *path) {
     return fewest;
 }
 
+bool sv_route_is(const sv_route *route, const char *actions) {
+    const size_t n = strlen(route->action);
+    for (const char *word = actions; *word != 0; word += strspn(word, " ")) {
+        const size_t n_word = strcspn(word, " ");
+        if (n_word == n && memcmp(word, route->action, n) == 0)
+            return true;
+        word += n_word;
+    }
+    return false;
+}
+
 bool sv_route_names_store(const sv_route *route) {
     return strncmp(route->path, "/v1/stores/{store}", 18) == 0;
 }

@@ -429,14 +429,12 @@ void sv_server_stop(sv_server *server) {
         atomic_store(&server->stops, true);
         sv_door_shut(server->door);
         wait_for_requests(server);
-        sv_workers_stop(server->workers);
-        sv_workers_stop(server->reader);
-        sv_door_leave(server->door);
-        MHD_stop_daemon(server->daemon);
-    } else {
-        sv_workers_stop(server->workers);
-        sv_workers_stop(server->reader);
     }
+    sv_workers_stop(server->workers);
+    sv_workers_stop(server->reader);
+    sv_door_leave(server->door);
+    if (server->daemon != NULL)
+        MHD_stop_daemon(server->daemon);
     sv_door_free(server->door);
     sv_rates_free(server->rates);
     pthread_cond_destroy(&server->ended);

@@ -28,6 +28,9 @@ sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
 /* Runs the handler of a request, if the store that its path names is served. */
 sv_when sv_handle(sv_request *request);
 
+/* Whether the action of a route is one of these, which are divided by spaces. */
+bool sv_route_is(const sv_route *route, const char *actions);
+
 /* Whether a path names a store. */
 bool sv_route_names_store(const sv_route *route);
 

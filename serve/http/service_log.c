@@ -1,6 +1,8 @@
 /* The log of the service (service_log.h). */
 #include "http/service_log.h"
 
+#include "http/server.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -176,14 +178,9 @@ void sv_log_stop(void) {
 
 /* Requests that may come by thousands a second, from programs or from strangers. */
 static bool comes_often(const sv_request *request) {
-    static const char *const actions[] = {"health", "predict", "metrics", "page", "page_file"};
     const int status = request->reply.status;
-    if (request->route == NULL || status == 401 || status == 421 || status == 429)
-        return true;
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
-        if (strcmp(request->route->action, actions[i]) == 0)
-            return true;
-    return false;
+    return request->route == NULL || status == 401 || status == 421 || status == 429 ||
+           sv_route_is(request->route, "health predict metrics page page_file");
 }
 
 static void add_to_log_sums(const sv_request *request, double seconds) {

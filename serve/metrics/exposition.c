@@ -59,6 +59,13 @@ static void put_real(FILE *out, const char *name, const char *label, const char 
     print_text(out, " %.9g\n", number);
 }
 
+/* A number that has no label. */
+static void put_one(FILE *out, const char *name, const char *kind, const char *help,
+                    uint64_t number) {
+    put_head(out, name, kind, help);
+    put_whole(out, name, NULL, NULL, number);
+}
+
 static uint64_t load_count(const atomic_uint_fast64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -113,10 +120,10 @@ static void put_requests(FILE *out, const sv_metrics *m) {
     for (size_t i = 0; i < SV_N_REFUSED; i++)
         put_whole(out, "efface_refused_total", "why", why[i], load_count(&m->refused[i]));
     const int64_t open = atomic_load_explicit(&m->connections, memory_order_relaxed);
-    put_head(out, "efface_connections", "gauge", "Connections that are open.");
-    put_whole(out, "efface_connections", NULL, NULL, open > 0 ? (uint64_t)open : 0);
-    put_head(out, "efface_connections_total", "counter", "Connections that were opened.");
-    put_whole(out, "efface_connections_total", NULL, NULL, load_count(&m->all_connections));
+    put_one(out, "efface_connections", "gauge", "Connections that are open.",
+            open > 0 ? (uint64_t)open : 0);
+    put_one(out, "efface_connections_total", "counter", "Connections that were opened.",
+            load_count(&m->all_connections));
     static const char *const ends[SV_N_JOBS] = {"done", "failed", "cancelled"};
     put_head(out, "efface_jobs_total", "counter", "Jobs that have ended, by their end.");
     for (size_t i = 0; i < SV_N_JOBS; i++)
@@ -144,95 +151,73 @@ static void put_repairs(FILE *out, sv_metrics *m) {
     pthread_mutex_unlock(&m->lock);
 }
 
-/* A counter of each store; `offset` is its place in sv_counted_store. */
-static void put_of_stores(FILE *out, const sv_metrics *m, const sv_rooms *rooms, const char *name,
-                          const char *help, size_t offset) {
-    put_head(out, name, "counter", help);
-    for (size_t i = 0; i < m->n_stores; i++)
-        put_whole(
-            out, name, "store", sv_room_name(sv_rooms_at(rooms, i)),
-            load_count((const atomic_uint_fast64_t *)(const void *)((const char *)&m->stores[i] +
-                                                                    offset)));
-}
-
-static void put_histograms(FILE *out, const sv_metrics *m, const sv_rooms *rooms, const char *name,
-                           const char *help, size_t offset, const double *bounds) {
-    put_head(out, name, "histogram", help);
-    for (size_t i = 0; i < m->n_stores; i++)
-        put_histogram(out, name, "store", sv_room_name(sv_rooms_at(rooms, i)),
-                      (const sv_histogram *)(const void *)((const char *)&m->stores[i] + offset),
-                      bounds);
-}
+/* What is counted of each store: counters, then histograms. */
+static const struct {
+    const char *name, *help;
+    size_t offset; /* in sv_counted_store */
+    const double *bounds;
+} of_stores[] = {
+    {"efface_rows_forgotten_total", "Rows that were forgotten.",
+     offsetof(sv_counted_store, forgotten), NULL},
+    {"efface_rows_learned_total", "Rows that were learned.", offsetof(sv_counted_store, learned),
+     NULL},
+    {"efface_rows_updated_total", "Rows that got other values.",
+     offsetof(sv_counted_store, updated), NULL},
+    {"efface_snapshots_total", "Snapshots of models that were made for predictions.",
+     offsetof(sv_counted_store, snapshots), NULL},
+    {"efface_reloads_total", "Times that another process had changed the store.",
+     offsetof(sv_counted_store, reloads), NULL},
+    {"efface_group_requests", "Requests that were done in one transaction.",
+     offsetof(sv_counted_store, group_sizes), sv_size_bounds},
+    {"efface_commit_seconds", "Time of a transaction, the sync to the disk included.",
+     offsetof(sv_counted_store, commit_seconds), sv_second_bounds},
+    {"efface_queue_seconds", "Time that a change waited for its transaction.",
+     offsetof(sv_counted_store, waited_seconds), sv_second_bounds},
+};
 
 static void put_changes(FILE *out, sv_metrics *m, const sv_rooms *rooms) {
-    put_of_stores(out, m, rooms, "efface_rows_forgotten_total", "Rows that were forgotten.",
-                  offsetof(sv_counted_store, forgotten));
-    put_of_stores(out, m, rooms, "efface_rows_learned_total", "Rows that were learned.",
-                  offsetof(sv_counted_store, learned));
-    put_of_stores(out, m, rooms, "efface_rows_updated_total", "Rows that got other values.",
-                  offsetof(sv_counted_store, updated));
+    for (size_t k = 0; k < sizeof of_stores / sizeof of_stores[0]; k++) {
+        const char *const name = of_stores[k].name;
+        const double *const bounds = of_stores[k].bounds;
+        put_head(out, name, bounds == NULL ? "counter" : "histogram", of_stores[k].help);
+        for (size_t i = 0; i < m->n_stores; i++) {
+            const void *const counted = (const char *)&m->stores[i] + of_stores[k].offset;
+            const char *const store = sv_room_name(sv_rooms_at(rooms, i));
+            if (bounds == NULL)
+                put_whole(out, name, "store", store, load_count(counted));
+            else
+                put_histogram(out, name, "store", store, counted, bounds);
+        }
+    }
     put_repairs(out, m);
-    put_histograms(out, m, rooms, "efface_group_requests",
-                   "Requests that were done in one transaction.",
-                   offsetof(sv_counted_store, group_sizes), sv_size_bounds);
-    put_histograms(out, m, rooms, "efface_commit_seconds",
-                   "Time of a transaction, the sync to the disk included.",
-                   offsetof(sv_counted_store, commit_seconds), sv_second_bounds);
-    put_histograms(out, m, rooms, "efface_queue_seconds",
-                   "Time that a change waited for its transaction.",
-                   offsetof(sv_counted_store, waited_seconds), sv_second_bounds);
-    put_of_stores(out, m, rooms, "efface_snapshots_total",
-                  "Snapshots of models that were made for predictions.",
-                  offsetof(sv_counted_store, snapshots));
-    put_head(out, "efface_snapshot_seconds_total", "counter", "Time that making them took.");
+    put_head(out, "efface_snapshot_seconds_total", "counter", "Time that making snapshots took.");
     for (size_t i = 0; i < m->n_stores; i++)
         put_real(out, "efface_snapshot_seconds_total", "store", sv_room_name(sv_rooms_at(rooms, i)),
                  1e-9 * (double)load_count(&m->stores[i].snapshot_nanoseconds));
-    put_of_stores(out, m, rooms, "efface_reloads_total",
-                  "Times that another process had changed the store.",
-                  offsetof(sv_counted_store, reloads));
 }
 
 /* ---------------------------------------------------------------- stores, as they are now */
 
+static const char *const size_names[][2] = {{"efface_store_rows", "Rows."},
+                                            {"efface_store_owners", "Different owners."},
+                                            {"efface_store_models", "Models."},
+                                            {"efface_store_receipts", "Receipts."},
+                                            {"efface_store_file_bytes", "Size of the file."}};
+#define N_SIZES (sizeof size_names / sizeof size_names[0])
+
 typedef struct seen {
     bool up;
-    efface_store_info info;
+    uint64_t sizes[N_SIZES];
 } seen;
 
 static void look_at_store(const sv_room *room, seen *out) {
     efface_store *store = NULL;
+    efface_store_info info;
     efface_error error;
-    out->up = sv_room_open(room, &store, &out->info, &error) == EFFACE_OK;
+    if (sv_room_open(room, &store, &info, &error) == EFFACE_OK)
+        *out = (seen){
+            true, {info.n_rows, info.n_owners, info.n_models, info.n_receipts, info.file_bytes}};
     efface_store_close(store);
-}
-
-static void put_sizes(FILE *out, const sv_rooms *rooms, const seen *all, const char *name,
-                      const char *help, uint64_t (*size)(const efface_store_info *info)) {
-    put_head(out, name, "gauge", help);
-    for (size_t i = 0; i < sv_rooms_count(rooms); i++)
-        if (all[i].up)
-            put_whole(out, name, "store", sv_room_name(sv_rooms_at(rooms, i)), size(&all[i].info));
-}
-
-static uint64_t rows_of(const efface_store_info *info) {
-    return info->n_rows;
-}
-
-static uint64_t owners_of(const efface_store_info *info) {
-    return info->n_owners;
-}
-
-static uint64_t models_of(const efface_store_info *info) {
-    return info->n_models;
-}
-
-static uint64_t receipts_of(const efface_store_info *info) {
-    return info->n_receipts;
-}
-
-static uint64_t bytes_of(const efface_store_info *info) {
-    return info->file_bytes;
 }
 
 /* False if there is no memory. */
@@ -241,16 +226,18 @@ static bool put_stores(FILE *out, const sv_rooms *rooms) {
     seen *const all = calloc(n + 1, sizeof *all);
     if (all == NULL)
         return false;
-    for (size_t i = 0; i < n; i++)
-        look_at_store(sv_rooms_at(rooms, i), &all[i]);
     put_head(out, "efface_store_up", "gauge", "Whether the store could be read just now.");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        look_at_store(sv_rooms_at(rooms, i), &all[i]);
         put_whole(out, "efface_store_up", "store", sv_room_name(sv_rooms_at(rooms, i)), all[i].up);
-    put_sizes(out, rooms, all, "efface_store_rows", "Rows.", rows_of);
-    put_sizes(out, rooms, all, "efface_store_owners", "Different owners.", owners_of);
-    put_sizes(out, rooms, all, "efface_store_models", "Models.", models_of);
-    put_sizes(out, rooms, all, "efface_store_receipts", "Receipts.", receipts_of);
-    put_sizes(out, rooms, all, "efface_store_file_bytes", "Size of the file.", bytes_of);
+    }
+    for (size_t k = 0; k < N_SIZES; k++) {
+        put_head(out, size_names[k][0], "gauge", size_names[k][1]);
+        for (size_t i = 0; i < n; i++)
+            if (all[i].up)
+                put_whole(out, size_names[k][0], "store", sv_room_name(sv_rooms_at(rooms, i)),
+                          all[i].sizes[k]);
+    }
     free(all);
     return true;
 }
@@ -266,10 +253,8 @@ static void put_memory(FILE *out) {
     if (!known)
         return;
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    put_head(out, "process_resident_memory_bytes", "gauge", "Memory in use.");
-    put_whole(out, "process_resident_memory_bytes", NULL, NULL, resident * page);
-    put_head(out, "process_virtual_memory_bytes", "gauge", "Addresses in use.");
-    put_whole(out, "process_virtual_memory_bytes", NULL, NULL, all * page);
+    put_one(out, "process_resident_memory_bytes", "gauge", "Memory in use.", resident * page);
+    put_one(out, "process_virtual_memory_bytes", "gauge", "Addresses in use.", all * page);
 }
 
 static void put_files(FILE *out) {
@@ -280,13 +265,12 @@ static void put_files(FILE *out) {
     while (readdir(folder) != NULL)
         n++;
     (void)closedir(folder);
-    put_head(out, "process_open_fds", "gauge", "Files and connections that are open.");
-    put_whole(out, "process_open_fds", NULL, NULL, n - 3); /* ".", ".." and the folder itself */
+    put_one(out, "process_open_fds", "gauge", "Files and connections that are open.",
+            n - 3); /* ".", ".." and the folder itself */
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    put_head(out, "process_max_fds", "gauge", "How many may be.");
-    put_whole(out, "process_max_fds", NULL, NULL, (uint64_t)limit.rlim_cur);
+    put_one(out, "process_max_fds", "gauge", "How many may be.", (uint64_t)limit.rlim_cur);
 }
 
 static void put_process(FILE *out, const sv_service *service) {

@@ -4,18 +4,14 @@
 
 #include <stdlib.h>
 
-efface_status sv_draw_forest(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                             efface_error *error) {
-    (void)room;
-    (void)error;
+void sv_draw_forest(const sv_snapshot *o, json_t *pictures) {
     sv_grid importances;
     sv_groups groups;
-    const bool has = sv_grid_read(o, "importances", &importances);
-    const size_t n = has ? (size_t)importances.table.n_rows : 0;
-    double *const shares = calloc(n + 1, sizeof *shares);
+    (void)sv_grid_read(o, "importances", &importances);
+    double *const shares = sv_grid_column(&importances, 0);
     double all = 0.0;
-    for (size_t i = 0; shares != NULL && i < n; i++)
-        all += shares[i] = sv_grid_row(&importances, i)[0];
+    for (uint64_t i = 0; shares != NULL && i < importances.table.n_rows; i++)
+        all += shares[i];
     /* A forest of leaves alone has gained nothing. */
     if (all > 0.0 && sv_groups_make(o, &importances, shares, NULL, &groups)) {
         sv_draw_shares(pictures, &groups, "What the trees look at", "Importance");
@@ -26,5 +22,4 @@ efface_status sv_draw_forest(const sv_room *room, const sv_snapshot *o, json_t *
     }
     free(shares);
     sv_grid_free(&importances);
-    return EFFACE_OK;
 }

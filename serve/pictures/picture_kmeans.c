@@ -9,10 +9,8 @@ static efface_status count_rows(const efface_model *model, const efface_data *da
                                 double *numbers, efface_error *error) {
     const size_t n_rows = efface_data_n_rows(data);
     uint32_t *const labels = calloc(n_rows + 1, sizeof *labels);
-    if (labels == NULL) {
-        *error = (efface_error){.status = EFFACE_E_MEMORY};
-        return EFFACE_E_MEMORY;
-    }
+    if (labels == NULL)
+        return sv_no_memory(error);
     const efface_status status = efface_kmeans_labels(model, data, labels, error);
     for (size_t i = 0; status == EFFACE_OK && i < n_rows; i++) {
         numbers[labels[i]] += (double)efface_data_row(data, i).weight;
@@ -50,11 +48,7 @@ efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *
     efface_data *data = NULL;
     /* The same names, and the model that belongs to the rows. What the room changes in a snapshot
      * under its lock must not be copied here. */
-    sv_snapshot loaded = {.family = o->family,
-                          .names = o->names,
-                          .offsets = o->offsets,
-                          .inputs = o->inputs,
-                          .n_inputs = o->n_inputs};
+    sv_snapshot loaded = {.family = o->family, .names = o->names, .offsets = o->offsets};
     memcpy(loaded.name, o->name, sizeof loaded.name);
     efface_status status = sv_room_open(room, &store, NULL, error);
     if (status == EFFACE_OK)

@@ -37,6 +37,15 @@ const double *sv_grid_row(const sv_grid *grid, uint64_t row) {
     return grid->values + row * grid->table.n_columns;
 }
 
+double *sv_grid_column(const sv_grid *grid, uint32_t column) {
+    const size_t n = (size_t)grid->table.n_rows;
+    const bool has = grid->values != NULL && column < grid->table.n_columns;
+    double *const copy = has ? calloc(n + 1, sizeof *copy) : NULL;
+    for (size_t i = 0; copy != NULL && i < n; i++)
+        copy[i] = sv_grid_row(grid, i)[column];
+    return copy;
+}
+
 json_t *sv_row_text(const sv_snapshot *o, const efface_table *table, uint64_t row) {
     json_t *const name = sv_json_table_row(o, table, row);
     if (!json_is_integer(name))
@@ -80,7 +89,7 @@ static bool rank_groups(sv_groups *g, size_t n) {
     return true;
 }
 
-static double total_weight(const sv_groups *g) {
+double sv_total_weight(const sv_groups *g) {
     double sum = 0.0;
     for (uint64_t i = 0; i < g->centers->table.n_rows; i++)
         sum += g->weights[i];
@@ -102,7 +111,7 @@ bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double 
         sv_groups_free(out);
         return false;
     }
-    const double all = total_weight(out);
+    const double all = sv_total_weight(out);
     for (uint32_t j = 0; j < d && all > 0.0; j++) {
         double squares = 0.0;
         for (uint64_t i = 0; i < n; i++)
@@ -128,7 +137,7 @@ void sv_groups_free(sv_groups *groups) {
 void sv_draw_shares(json_t *pictures, const sv_groups *groups, const char *title,
                     const char *measure) {
     const efface_table *const table = &groups->centers->table;
-    const double all = total_weight(groups);
+    const double all = sv_total_weight(groups);
     json_t *const parts = json_array();
     for (size_t i = 0; i < groups->n_largest; i++) {
         const size_t group = groups->largest[i];

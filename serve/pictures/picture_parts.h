@@ -22,6 +22,8 @@ typedef struct sv_grid {
  * Release it with sv_grid_free, which takes an empty one too. */
 bool sv_grid_read(const sv_snapshot *o, const char *name, sv_grid *out);
 void sv_grid_free(sv_grid *grid);
+/* A copy of a column; NULL if there is no such column or no memory. Release with free. */
+double *sv_grid_column(const sv_grid *grid, uint32_t column);
 const double *sv_grid_row(const sv_grid *grid, uint64_t row);
 
 /* Groups of rows: clusters, segments or classes. Groups and columns have the names that the table
@@ -42,6 +44,7 @@ typedef struct sv_groups {
 bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double *weights,
                     const double *n_rows, sv_groups *out);
 void sv_groups_free(sv_groups *groups);
+double sv_total_weight(const sv_groups *groups);
 
 /* Pictures. Each is added to the list if there is something to draw. */
 void sv_draw_map(json_t *pictures, const sv_groups *groups, const char *title, bool scaled);
@@ -77,12 +80,9 @@ extern const char sv_centers_text[];
 /* The pictures of each family, which are added to the list. */
 efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *pictures,
                              efface_error *error);
-efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                           efface_error *error);
-efface_status sv_draw_segmented(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                                efface_error *error);
-efface_status sv_draw_forest(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                             efface_error *error);
+void sv_draw_sums(const sv_snapshot *o, json_t *pictures);
+void sv_draw_segmented(const sv_snapshot *o, json_t *pictures);
+void sv_draw_forest(const sv_snapshot *o, json_t *pictures);
 
 /* All pictures of a model, and whether they take its rows, and so longer (picture_families.c). */
 efface_status sv_draw_model(const sv_room *room, const sv_snapshot *o, json_t **out,

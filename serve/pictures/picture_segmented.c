@@ -24,33 +24,24 @@ static void draw_segment_terms(const sv_snapshot *o, json_t *pictures) {
     sv_grid_free(&terms);
 }
 
-efface_status sv_draw_segmented(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                                efface_error *error) {
-    (void)room;
-    (void)error;
+void sv_draw_segmented(const sv_snapshot *o, json_t *pictures) {
     sv_grid centers, sizes;
     sv_groups groups;
     const bool has = sv_grid_read(o, "centroids", &centers);
-    const bool has_sizes = sv_grid_read(o, "segments", &sizes);
-    const size_t n = has && has_sizes ? (size_t)centers.table.n_rows : 0;
-    double *const numbers = calloc(2 * n + 1, sizeof *numbers);
-    if (numbers != NULL && n > 0 && sizes.table.n_columns == 2) {
-        for (size_t i = 0; i < n; i++) {
-            numbers[i] = sv_grid_row(&sizes, i)[1];
-            numbers[n + i] = sv_grid_row(&sizes, i)[0];
-        }
+    (void)sv_grid_read(o, "segments", &sizes);
+    double *const weights = sv_grid_column(&sizes, 1), *const counts = sv_grid_column(&sizes, 0);
+    if (has && weights != NULL && counts != NULL &&
+        sv_groups_make(o, &centers, weights, counts, &groups)) {
         const bool scaled =
             efface_segmented_get_params(o->model).kmeans.scale == EFFACE_SCALE_MINMAX;
-        if (sv_groups_make(o, &centers, numbers, numbers + n, &groups)) {
-            sv_draw_map(pictures, &groups, "How the segments lie", scaled);
-            sv_draw_shares(pictures, &groups, "Sizes of the segments", "Weight");
-            sv_draw_profile(pictures, &groups, "What marks each segment", sv_centers_text);
-            sv_groups_free(&groups);
-        }
+        sv_draw_map(pictures, &groups, "How the segments lie", scaled);
+        sv_draw_shares(pictures, &groups, "Sizes of the segments", "Weight");
+        sv_draw_profile(pictures, &groups, "What marks each segment", sv_centers_text);
+        sv_groups_free(&groups);
     }
     draw_segment_terms(o, pictures);
-    free(numbers);
+    free(weights);
+    free(counts);
     sv_grid_free(&centers);
     sv_grid_free(&sizes);
-    return EFFACE_OK;
 }

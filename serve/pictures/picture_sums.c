@@ -79,7 +79,8 @@ static void draw_coefficients(const sv_snapshot *o, json_t *pictures) {
 
 /* Deviations of columns over all rows: that inside of classes, if it is known, and that between
  * them. */
-static void widen_spreads(sv_groups *groups, const sv_grid *variances, double all) {
+static void widen_spreads(sv_groups *groups, const sv_grid *variances) {
+    const double all = sv_total_weight(groups);
     for (uint32_t j = 0; j < variances->table.n_columns && all > 0.0; j++) {
         double inside = 0.0;
         for (uint64_t i = 0; i < variances->table.n_rows; i++)
@@ -103,29 +104,23 @@ static void draw_classes(const sv_snapshot *o, json_t *pictures) {
     sv_grid means, priors, variances;
     sv_groups groups;
     const bool has = sv_grid_read(o, "means", &means);
-    const bool has_priors = sv_grid_read(o, "priors", &priors);
+    (void)sv_grid_read(o, "priors", &priors);
     const bool has_variances = sv_grid_read(o, "variances", &variances);
-    double *const weights =
-        has && has_priors ? calloc(means.table.n_rows + 1, sizeof *weights) : NULL;
-    if (weights != NULL && priors.table.n_columns == 2) {
-        double all = 0.0;
-        for (uint64_t i = 0; i < means.table.n_rows; i++)
-            all += weights[i] = sv_grid_row(&priors, i)[1];
-        if (sv_groups_make(o, &means, weights, NULL, &groups)) {
-            bool known = has_variances && variances.table.n_columns == means.table.n_columns;
-            if (known)
-                widen_spreads(&groups, &variances, all);
-            else
-                known = take_spreads(&groups);
-            sv_draw_shares(pictures, &groups, "Sizes of the classes", "Weight");
-            if (means.table.part_name == NULL)
-                sv_draw_profile(pictures, &groups, "What marks each class",
-                                known ? "How far the mean of each column lies from the mean of all "
-                                        "rows, in standard deviations."
-                                      : "How far the mean of each column lies from the mean of all "
-                                        "rows, in deviations between the classes.");
-            sv_groups_free(&groups);
-        }
+    double *const weights = sv_grid_column(&priors, 1);
+    if (has && weights != NULL && sv_groups_make(o, &means, weights, NULL, &groups)) {
+        bool known = has_variances && variances.table.n_columns == means.table.n_columns;
+        if (known)
+            widen_spreads(&groups, &variances);
+        else
+            known = take_spreads(&groups);
+        sv_draw_shares(pictures, &groups, "Sizes of the classes", "Weight");
+        if (means.table.part_name == NULL)
+            sv_draw_profile(pictures, &groups, "What marks each class",
+                            known ? "How far the mean of each column lies from the mean of all "
+                                    "rows, in standard deviations."
+                                  : "How far the mean of each column lies from the mean of all "
+                                    "rows, in deviations between the classes.");
+        sv_groups_free(&groups);
     }
     free(weights);
     sv_grid_free(&means);
@@ -139,34 +134,26 @@ static void draw_components(const sv_snapshot *o, json_t *pictures) {
     sv_grid axes, variances;
     sv_groups groups;
     const bool has = sv_grid_read(o, "components", &axes);
-    const bool has_variances = sv_grid_read(o, "variances", &variances);
-    double *const weights =
-        has && has_variances ? calloc(axes.table.n_rows + 1, sizeof *weights) : NULL;
-    if (weights != NULL && variances.table.n_columns == 2) {
-        for (uint64_t i = 0; i < axes.table.n_rows; i++)
-            weights[i] = sv_grid_row(&variances, i)[0];
-        if (sv_groups_make(o, &axes, weights, NULL, &groups)) {
-            sv_draw_shares(pictures, &groups, "Variance along each component", "Variance");
-            if (axes.table.part_name == NULL) {
-                for (uint32_t j = 0; j < axes.table.n_columns; j++) {
-                    groups.mean[j] = 0.0; /* entries are seen from 0 */
-                    groups.spread[j] = 1.0;
-                }
-                sv_draw_profile(pictures, &groups, "What each component is made of",
-                                "How much each column weighs in a component, from -1 to 1.");
+    (void)sv_grid_read(o, "variances", &variances);
+    double *const weights = sv_grid_column(&variances, 0);
+    if (has && weights != NULL && sv_groups_make(o, &axes, weights, NULL, &groups)) {
+        sv_draw_shares(pictures, &groups, "Variance along each component", "Variance");
+        if (axes.table.part_name == NULL) {
+            for (uint32_t j = 0; j < axes.table.n_columns; j++) {
+                groups.mean[j] = 0.0; /* entries are seen from 0 */
+                groups.spread[j] = 1.0;
             }
-            sv_groups_free(&groups);
+            sv_draw_profile(pictures, &groups, "What each component is made of",
+                            "How much each column weighs in a component, from -1 to 1.");
         }
+        sv_groups_free(&groups);
     }
     free(weights);
     sv_grid_free(&axes);
     sv_grid_free(&variances);
 }
 
-efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pictures,
-                           efface_error *error) {
-    (void)room;
-    (void)error;
+void sv_draw_sums(const sv_snapshot *o, json_t *pictures) {
     switch (efface_sums_get_params(o->model).view) {
     case EFFACE_VIEW_LINEAR:
     case EFFACE_VIEW_RIDGE: draw_coefficients(o, pictures); break;
@@ -175,5 +162,4 @@ efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pi
     case EFFACE_VIEW_COMPONENTS: draw_components(o, pictures); break;
     case EFFACE_VIEW_MEANS: break; /* one row of numbers, which the table shows */
     }
-    return EFFACE_OK;
 }

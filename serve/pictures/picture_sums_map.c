@@ -85,9 +85,7 @@ static json_t *list_points(const sv_groups *g, const float *values,
                            const efface_predictor *components, uint32_t n_axes) {
     const efface_table *const table = &g->centers->table;
     json_t *const points = json_array();
-    double all = 0.0;
-    for (uint64_t i = 0; i < table->n_rows; i++)
-        all += g->weights[i];
+    const double all = sv_total_weight(g);
     for (size_t i = 0; i < g->n_largest; i++) {
         const size_t group = g->largest[i];
         efface_number at[2] = {{.real = 0.0}, {.real = 0.0}};

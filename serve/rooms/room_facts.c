@@ -76,9 +76,9 @@ static void free_facts(sv_facts *facts) {
     if (facts == NULL)
         return;
     sodium_memzero(facts->hash_key, sizeof facts->hash_key);
-    sv_free_texts(facts->names, facts->n_columns);
-    free(facts->offsets);
-    free(facts->categories);
+    sv_free_texts(facts->columns.names, facts->columns.n);
+    free(facts->columns.offsets);
+    free(facts->columns.categories);
     free(facts);
 }
 
@@ -92,28 +92,27 @@ static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts 
     sv_facts *const facts = status == EFFACE_OK ? calloc(1, sizeof *facts) : NULL;
     bool *const categories =
         facts != NULL ? calloc((size_t)info.n_columns + 1, sizeof *categories) : NULL;
-    if (categories != NULL &&
-        sv_copy_columns(store, NULL, info.n_columns, &facts->names, &facts->offsets)) {
+    if (categories != NULL && sv_copy_columns(store, NULL, info.n_columns, &facts->columns.names,
+                                              &facts->columns.offsets)) {
         efface_store_load_options(store, &load);
         memcpy(facts->hash_key, load.hash_key, sizeof facts->hash_key);
         for (size_t i = 0; i < load.n_categories; i++)
             categories[load.categories[i].place - 1] = true;
-        facts->missing = load.missing != 0;
+        facts->columns.missing = load.missing != 0;
         sodium_memzero(&load, sizeof load);
-        facts->categories = categories;
+        facts->columns.categories = categories;
         facts->begun = begun;
         facts->ids = info.ids;
         facts->owners = info.owners;
         facts->labels = info.labels;
-        facts->n_columns = info.n_columns;
+        facts->columns.n = info.n_columns;
         facts->changes = changes;
         facts->n_users = 1;
         *out = facts;
     } else if (status == EFFACE_OK) {
         free(facts);
         free(categories);
-        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
-        status = EFFACE_E_MEMORY;
+        status = sv_no_memory(error);
     }
     efface_store_close(store);
     return status;

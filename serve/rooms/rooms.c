@@ -100,6 +100,11 @@ sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name) {
     return NULL;
 }
 
+efface_status sv_no_memory(efface_error *error) {
+    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
+    return EFFACE_E_MEMORY;
+}
+
 const char *sv_room_name(const sv_room *room) {
     return room->name;
 }

@@ -34,6 +34,18 @@ efface_status sv_room_open_followed(const sv_room *room,
                                     int (*progress)(void *context, double part), void *context,
                                     efface_store **store, efface_error *error);
 
+/* Columns that values are for. */
+typedef struct sv_columns {
+    uint32_t n;
+    char **names; /* each may be NULL */
+    double *offsets;
+    bool *categories; /* which columns have categories, whose values may be texts */
+    bool missing;     /* whether values may be missing: null, or fields that are empty */
+} sv_columns;
+
+/* Says that memory is short, and returns EFFACE_E_MEMORY. */
+efface_status sv_no_memory(efface_error *error);
+
 /* ------------------------------------------------------------------ facts (room_facts.c) */
 
 /* What is fixed when a store is made, what its ids, owners and labels are, and what its models take
@@ -41,11 +53,7 @@ efface_status sv_room_open_followed(const sv_room *room,
 typedef struct sv_facts {
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
     efface_ids ids, owners, labels;
-    uint32_t n_columns;
-    char **names;     /* of the columns; each may be NULL */
-    double *offsets;  /* of the columns */
-    bool *categories; /* which of the columns have categories */
-    bool missing;     /* whether values may be missing */
+    sv_columns columns;
     uint64_t changes;
     double begun; /* these are for room_facts.c */
     int n_users;
@@ -92,8 +100,8 @@ typedef struct sv_snapshot {
     efface_model_info info;
     char **names;     /* of the model's columns; each may be NULL */
     double *offsets;  /* of the same */
-    uint32_t *inputs; /* the columns that prediction looks at */
-    uint32_t n_inputs;
+    uint32_t *inputs; /* the columns that prediction looks at, and what they are */
+    sv_columns input_columns;
     unsigned char digest[EFFACE_DIGEST_BYTES];
     int64_t *classes;   /* info.n_classes of them */
     char **class_texts; /* of these; each may be NULL */

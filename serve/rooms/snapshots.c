@@ -20,24 +20,34 @@ static void free_snapshot(sv_snapshot *s) {
     sv_free_texts(s->class_texts, s->info.n_classes);
     free(s->offsets);
     free(s->inputs);
+    free(s->input_columns.names);
+    free(s->input_columns.offsets);
+    free(s->input_columns.categories);
     free(s->classes);
     free(s->drawn);
     free(s);
 }
 
-static efface_status fail_memory(efface_error *error) {
-    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
-    return EFFACE_E_MEMORY;
-}
-
 /* ---------------------------------------------------------------- making */
 
 static bool list_inputs(sv_snapshot *s) {
-    s->inputs = calloc((size_t)s->info.n_columns + 1, sizeof *s->inputs);
-    for (uint32_t j = 0; s->inputs != NULL && j < s->info.n_columns; j++)
-        if (efface_model_is_input(s->model, j))
-            s->inputs[s->n_inputs++] = j;
-    return s->inputs != NULL;
+    const size_t n = (size_t)s->info.n_columns + 1;
+    sv_columns *const in = &s->input_columns;
+    s->inputs = calloc(n, sizeof *s->inputs);
+    in->names = calloc(n, sizeof *in->names);
+    in->offsets = calloc(n, sizeof *in->offsets);
+    in->categories = calloc(n, sizeof *in->categories);
+    in->missing = efface_model_takes_missing(s->model) != 0;
+    if (s->inputs == NULL || in->names == NULL || in->offsets == NULL || in->categories == NULL)
+        return false;
+    for (uint32_t j = 0; j < s->info.n_columns; j++)
+        if (efface_model_is_input(s->model, j)) {
+            in->names[in->n] = s->names[j];
+            in->offsets[in->n] = s->offsets[j];
+            in->categories[in->n] = efface_model_is_category(s->model, j) != 0;
+            s->inputs[in->n++] = j;
+        }
+    return true;
 }
 
 static efface_status read_classes(efface_store *store, sv_snapshot *s, efface_error *error) {
@@ -45,7 +55,7 @@ static efface_status read_classes(efface_store *store, sv_snapshot *s, efface_er
     s->classes = calloc(n + 1, sizeof *s->classes);
     s->class_texts = calloc(n + 1, sizeof *s->class_texts);
     if (s->classes == NULL || s->class_texts == NULL)
-        return fail_memory(error);
+        return sv_no_memory(error);
     efface_model_classes(s->model, s->classes, n);
     efface_status status = EFFACE_OK;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
@@ -55,7 +65,7 @@ static efface_status read_classes(efface_store *store, sv_snapshot *s, efface_er
             s->class_texts[i] = strdup(text);
             efface_text_free(text);
             if (s->class_texts[i] == NULL)
-                status = fail_memory(error);
+                status = sv_no_memory(error);
         }
     }
     return status;
@@ -78,7 +88,7 @@ static efface_status read_model(efface_store *store, const char *name, sv_snapsh
         s->info = efface_model_get_info(s->model);
         if (!sv_copy_columns(store, columns, s->info.n_columns, &s->names, &s->offsets) ||
             !list_inputs(s))
-            status = fail_memory(error);
+            status = sv_no_memory(error);
     }
     efface_columns_free(columns);
     return status == EFFACE_OK ? read_classes(store, s, error) : status;
@@ -97,7 +107,7 @@ static efface_status make_snapshot(sv_room *room, const char *name, sv_snapshot 
         uint64_t before = 0, after = 0;
         const double begun = sv_now();
         sv_snapshot *const s = calloc(1, sizeof *s);
-        status = s != NULL ? sv_room_count(room, &before, error) : fail_memory(error);
+        status = s != NULL ? sv_room_count(room, &before, error) : sv_no_memory(error);
         if (status == EFFACE_OK)
             status = sv_room_open(room, &store, NULL, error);
         if (status == EFFACE_OK)

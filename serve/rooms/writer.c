@@ -168,7 +168,8 @@ static void *write_changes(void *context) {
     sv_writer *const w = context;
     sv_change *taken[MAX_TOGETHER];
     efface_store_change *const asked = calloc(MAX_TOGETHER, sizeof *asked);
-    const efface_error no_memory = {.status = EFFACE_E_MEMORY, .message = "memory is short"};
+    efface_error no_memory;
+    (void)sv_no_memory(&no_memory);
     for (size_t n; (n = take_changes(w, taken)) != 0;) {
         const double begin = sv_now();
         for (size_t i = 0; i < n; i++)

@@ -114,7 +114,8 @@ void sv_writer_add(sv_room *room, sv_change *change) {
         for (size_t i = 0; i < efface_data_n_rows(asked->data); i++) {
             efface_data_values(asked->data, i, values);
             for (size_t j = 0; j < N_COLUMNS; j++)
-                require(values[j] - values[j] == 0.0F || (facts.missing && isnan(values[j])));
+                require(values[j] - values[j] == 0.0F ||
+                        (facts.columns.missing && isnan(values[j])));
             require(efface_data_row(asked->data, i).weight >= 1);
         }
     }
@@ -143,6 +144,7 @@ static efface_data *make_rows(void) {
 
 static void make_snapshot(sv_snapshot *s, efface_model *model) {
     static uint32_t inputs[N_COLUMNS] = {0, 1, 2};
+    static bool no_categories[N_COLUMNS];
     static int64_t numbers[2];
     static char text[] = "one, \"two\"";
     static char *texts[2] = {NULL, text};
@@ -152,7 +154,7 @@ static void make_snapshot(sv_snapshot *s, efface_model *model) {
     s->names = names;
     s->offsets = offsets;
     s->inputs = inputs;
-    s->n_inputs = N_COLUMNS;
+    s->input_columns = (sv_columns){N_COLUMNS, names, offsets, no_categories, false};
     s->classes = numbers;
     s->class_texts = texts;
     efface_model_classes(model, numbers, 2);
@@ -202,11 +204,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     facts = (sv_facts){.ids = kind,
                        .owners = (choice & 0xC0) == 0xC0 ? EFFACE_IDS_DETECT : kind,
                        .labels = kind,
-                       .n_columns = N_COLUMNS,
-                       .names = names,
-                       .offsets = offsets,
-                       .categories = categories,
-                       .missing = (choice & 32) != 0};
+                       .columns = {N_COLUMNS, names, offsets, categories, (choice & 32) != 0}};
     sv_request request = {.parts = {"store", (choice & 7) == 6 ? "classes" : "clusters"},
                           .content_type = (choice & 8) != 0 ? "text/csv" : "application/json",
                           .accept = (choice & 7) == 7 ? "text/csv" : "*/*",

@@ -7,8 +7,8 @@
  * path; a Host that is right begins with one of the names; and what was read is the same when it is
  * written and read again.
  */
-#include "access/times.h"
 #include "access/hosts.h"
+#include "access/times.h"
 #include "access/token_file.h"
 #include "fuzz_load.h"
 #include "http/server.h"

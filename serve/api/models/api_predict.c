@@ -23,38 +23,11 @@ typedef struct asking {
     wanted wanted;
 } asking;
 
-static bool refuse_memory(const asking *a) {
-    return sv_refuse_memory(a->request);
-}
-
 /* ---------------------------------------------------------------- rows */
-
-/* The columns that prediction looks at. Released with free_inputs. */
-static bool list_input_columns(const asking *a, sv_columns *out) {
-    const sv_snapshot *const by = a->by;
-    char **const names = calloc((size_t)by->n_inputs + 1, sizeof *names);
-    double *const offsets = calloc((size_t)by->n_inputs + 1, sizeof *offsets);
-    bool *const categories = calloc((size_t)by->n_inputs + 1, sizeof *categories);
-    const bool ok = names != NULL && offsets != NULL && categories != NULL;
-    for (uint32_t j = 0; ok && j < by->n_inputs; j++) {
-        names[j] = by->names[by->inputs[j]];
-        offsets[j] = by->offsets[by->inputs[j]];
-        categories[j] = efface_model_is_category(by->model, by->inputs[j]) != 0;
-    }
-    *out = (sv_columns){by->n_inputs, names, offsets, categories,
-                        efface_model_takes_missing(by->model) != 0};
-    return ok || refuse_memory(a);
-}
-
-static void free_inputs(const sv_columns *columns) {
-    free((void *)(uintptr_t)columns->names);
-    free((void *)(uintptr_t)columns->offsets);
-    free((void *)(uintptr_t)columns->categories);
-}
 
 /* Puts the values of inputs to their places among all columns of the model. */
 static void place_inputs(const asking *a, const float *inputs, size_t row) {
-    for (uint32_t j = 0; j < a->by->n_inputs; j++)
+    for (uint32_t j = 0; j < a->by->input_columns.n; j++)
         a->values[row * a->by->info.n_columns + a->by->inputs[j]] = inputs[j];
 }
 
@@ -66,13 +39,14 @@ static bool make_arrays(asking *a) {
         a->scores = calloc(a->n_rows + 1, ((size_t)info->n_classes + 1) * sizeof *a->scores);
     return (a->values != NULL && a->numbers != NULL &&
             (a->wanted == WANTED_PREDICTIONS || a->scores != NULL)) ||
-           refuse_memory(a);
+           sv_refuse_memory(a->request);
 }
 
-static bool read_json_rows(asking *a, const json_t *rows, const sv_columns *columns) {
+static bool read_json_rows(asking *a, const json_t *rows) {
+    const sv_columns *const columns = &a->by->input_columns;
     double *const row = calloc((size_t)columns->n + 1, sizeof *row);
     float *const rounded = calloc((size_t)columns->n + 1, sizeof *rounded);
-    bool ok = (row != NULL && rounded != NULL) || refuse_memory(a);
+    bool ok = (row != NULL && rounded != NULL) || sv_refuse_memory(a->request);
     for (size_t i = 0; ok && i < a->n_rows; i++) {
         ok = sv_read_values(a->request, json_array_get(rows, i), columns, row);
         if (ok) {
@@ -103,7 +77,7 @@ static bool read_wanted(asking *a, const json_t *body) {
     return false;
 }
 
-static bool read_predict_json(asking *a, const sv_columns *columns) {
+static bool read_predict_json(asking *a) {
     static const char *const members[] = {"rows", "scores", NULL};
     json_t *const body = sv_body_json(a->request);
     const json_t *const rows = json_object_get(body, "rows");
@@ -113,12 +87,13 @@ static bool read_predict_json(asking *a, const sv_columns *columns) {
         ok = false;
     }
     a->n_rows = json_array_size(rows);
-    ok = ok && read_wanted(a, body) && make_arrays(a) && read_json_rows(a, rows, columns);
+    ok = ok && read_wanted(a, body) && make_arrays(a) && read_json_rows(a, rows);
     json_decref(body);
     return ok;
 }
 
-static bool read_predict_csv(asking *a, const sv_columns *columns) {
+static bool read_predict_csv(asking *a) {
+    const sv_columns *const columns = &a->by->input_columns;
     efface_load_options load;
     efface_data *data = NULL;
     efface_load_options_init(&load);
@@ -126,7 +101,7 @@ static bool read_predict_csv(asking *a, const sv_columns *columns) {
         return false;
     a->n_rows = efface_data_n_rows(data);
     float *const row = calloc((size_t)columns->n + 1, sizeof *row);
-    const bool ok = (row != NULL || refuse_memory(a)) && make_arrays(a);
+    const bool ok = (row != NULL || sv_refuse_memory(a->request)) && make_arrays(a);
     for (size_t i = 0; ok && i < a->n_rows; i++) {
         efface_data_values(data, i, row);
         place_inputs(a, row, i);
@@ -234,7 +209,7 @@ static void answer_csv(const asking *a) {
     size_t n_text = 0;
     FILE *const out = open_memstream(&text, &n_text);
     if (out == NULL) {
-        (void)refuse_memory(a);
+        (void)sv_refuse_memory(a->request);
         return;
     }
     for (uint32_t j = 0; j < n; j++) {
@@ -259,7 +234,7 @@ static void answer_csv(const asking *a) {
         return;
     }
     free(text);
-    (void)refuse_memory(a);
+    (void)sv_refuse_memory(a->request);
 }
 
 /* CSV is answered with CSV, unless the client asks for JSON. */
@@ -270,17 +245,13 @@ static bool wants_csv(const sv_request *request) {
 
 static void answer_predict(sv_request *request, const sv_snapshot *by) {
     asking a = {.request = request, .by = by};
-    sv_columns columns;
     const efface_model_info *const info = &by->info;
-    if (list_input_columns(&a, &columns) &&
-        (sv_is_csv(request) ? read_predict_csv(&a, &columns) : read_predict_json(&a, &columns)) &&
-        predict(&a)) {
+    if ((sv_is_csv(request) ? read_predict_csv(&a) : read_predict_json(&a)) && predict(&a)) {
         if (a.scores == NULL && wants_csv(request))
             answer_csv(&a);
         else
             answer_json(&a);
     }
-    free_inputs(&columns);
     sv_wipe_free(a.values, a.n_rows * info->n_columns * sizeof *a.values);
     sv_wipe_free(a.numbers, a.n_rows * info->n_numbers * sizeof *a.numbers);
     free(a.scores);

@@ -27,10 +27,6 @@ static bool refuse_rows(const reading *r, const char *message) {
     return sv_refuse(r->request, 400, "rows", message);
 }
 
-static bool refuse_memory(const reading *r) {
-    return sv_refuse_memory(r->request);
-}
-
 /* The store has one kind of ids, owners and labels, and so has a request. */
 static bool fix_kind(const reading *r, efface_ids *kind, efface_ids comes) {
     if (*kind == EFFACE_IDS_DETECT)
@@ -50,7 +46,7 @@ static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number,
     if (n == 0 || strlen(value) != n)
         return refuse_rows(r, "a text must not be empty, and have no character of code 0");
     return efface_texts_add(r->texts, kind, number, value, n, &error) == EFFACE_OK ||
-           refuse_memory(r);
+           sv_refuse_memory(r->request);
 }
 
 /* An id or an owner: a number in one member, or a text in another. `found` says whether there is
@@ -180,7 +176,7 @@ static bool read_rows_json(reading *r, bool update, efface_data **out) {
     if (ok && r->n_rows == 0)
         ok = refuse_rows(r, "the body must have rows: {\"rows\": [{\"values\": ...}]}");
     if (ok && (r->values == NULL || r->rounded == NULL || numbers == NULL))
-        ok = refuse_memory(r);
+        ok = sv_refuse_memory(r->request);
     if (ok) {
         r->ids = numbers;
         r->owners = numbers + n;
@@ -224,13 +220,12 @@ bool sv_read_rows(sv_request *request, const sv_facts *facts, bool update, effac
     efface_error error;
     reading r = {.request = request,
                  .facts = facts,
-                 .columns = {facts->n_columns, facts->names, facts->offsets, facts->categories,
-                             facts->missing},
+                 .columns = facts->columns,
                  .id_kind = facts->ids,
                  .owner_kind = facts->owners,
                  .label_kind = facts->labels};
     if (efface_texts_create(&r.texts, &error) != EFFACE_OK)
-        return refuse_memory(&r);
+        return sv_refuse_memory(request);
     if (sv_is_csv(request) ? read_rows_csv(&r, update, data) : read_rows_json(&r, update, data)) {
         *texts = r.texts;
         return true;

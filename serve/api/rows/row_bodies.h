@@ -9,15 +9,6 @@
 
 #include "rooms/rooms.h"
 
-/* The columns that values are for. */
-typedef struct sv_columns {
-    uint32_t n;
-    char *const *names; /* each may be NULL */
-    const double *offsets;
-    const bool *categories; /* which columns have categories, whose values may be texts */
-    bool missing;           /* whether values may be missing: null, or fields that are empty */
-} sv_columns;
-
 /* Reads the values of one row of JSON; false, with a reply, if it is not a row of these columns. */
 bool sv_read_values(sv_request *request, const json_t *values, const sv_columns *columns,
                     double *out);
