@@ -50,43 +50,10 @@ static int open_file(const char *path) {
     return file;
 }
 
-/* Writes bytes; what is left of them is kept. */
-static void put_line(sv_audit *a, const char *bytes, size_t n) {
-    while (n != 0 && a->n_kept == 0) {
-        const ssize_t done = a->file >= 0 ? write(a->file, bytes, n) : -1;
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            a->trouble = a->file < 0 || done == 0 ? EIO : errno;
-            break;
-        }
-        bytes += done;
-        n -= (size_t)done;
-    }
-    if (n == 0)
-        return;
-    if (n > MAX_KEPT - a->n_kept) {
-        a->n_lost++;
-        return;
-    }
-    memcpy(a->kept + a->n_kept, bytes, n);
-    a->n_kept += n;
-}
-
-static void put_lost(sv_audit *a) {
-    char now[32], line[160];
-    sv_time_text(now);
-    const int n =
-        snprintf(line, sizeof line, "{\"time\":\"%s\",\"action\":\"audit\",\"lines_lost\":%llu}\n",
-                 now, (unsigned long long)a->n_lost);
-    a->n_lost = 0;
-    put_line(a, line, (size_t)n);
-}
-
-/* Tries to write what was kept. The file is opened anew: a disk that failed may have been repaired
- * and mounted again, and what was open before is then of no use. */
-static void put_kept(sv_audit *a) {
-    if (a->n_kept != 0 && a->file >= 0) {
+/* Writes what is kept. After a failure the file is opened anew: a disk that failed may have been
+ * repaired and mounted again, and what was open before is then of no use. */
+static void write_kept(sv_audit *a) {
+    if (a->trouble != 0 && a->file >= 0) {
         (void)close(a->file);
         a->file = -1;
     }
@@ -103,6 +70,35 @@ static void put_kept(sv_audit *a) {
         a->n_kept -= (size_t)done;
         memmove(a->kept, a->kept + done, a->n_kept);
     }
+}
+
+/* Adds bytes to what is kept, and writes it unless that has just failed. */
+static void put_line(sv_audit *a, const char *bytes, size_t n) {
+    if (n > MAX_KEPT - a->n_kept) {
+        a->n_lost++;
+        return;
+    }
+    memcpy(a->kept + a->n_kept, bytes, n);
+    a->n_kept += n;
+    if (a->trouble == 0)
+        write_kept(a);
+}
+
+static void put_lost(sv_audit *a) {
+    char now[32], line[160];
+    sv_time_text(now);
+    const int n =
+        snprintf(line, sizeof line, "{\"time\":\"%s\",\"action\":\"audit\",\"lines_lost\":%llu}\n",
+                 now, (unsigned long long)a->n_lost);
+    a->n_lost = 0;
+    put_line(a, line, (size_t)n);
+}
+
+/* Tries to write what could not be written. */
+static void put_kept(sv_audit *a) {
+    write_kept(a);
+    if (a->n_kept != 0)
+        return;
     if (a->trouble != 0)
         sv_log_note("the audit log is written again");
     a->trouble = 0;

@@ -316,7 +316,7 @@ void sv_dsr_kept_hash(const sv_dsr_kept *k, const void *body, size_t n_body,
 
 /* Reads the lines of what has ended. A last line without its end was being written when the process
  * died: it goes, and its request counts as not ended. */
-static int read_ended(sv_dsr_kept *k, const sv_dsr_reader *reader) {
+static int read_ended(sv_dsr_kept *k, sv_dsr *dsr) {
     char *text = NULL;
     size_t n = 0;
     int error = read_all(k->ended, SIZE_MAX / 4, &text, &n);
@@ -330,7 +330,7 @@ static int read_ended(sv_dsr_kept *k, const sv_dsr_reader *reader) {
         }
         sv_dsr_entry *const entry = decode_entry(text + begin, (size_t)(end - text) - begin);
         if (entry != NULL && entry->ended != 0) {
-            reader->take(reader->context, entry);
+            error = sv_dsr_take_read(dsr, entry) ? 0 : ENOMEM;
         } else {
             sv_dsr_entry_free(entry);
             error = EBADMSG;
@@ -341,12 +341,12 @@ static int read_ended(sv_dsr_kept *k, const sv_dsr_reader *reader) {
     return error;
 }
 
-static int read_pending(const sv_dsr_kept *k, const char *name, const sv_dsr_reader *reader) {
+static int read_pending(const sv_dsr_kept *k, const char *name, sv_dsr *dsr) {
     char id[SV_DSR_ID_BYTES];
     char *text = NULL;
     size_t n = 0;
     (void)snprintf(id, sizeof id, "%.*s", (int)sizeof id - 1, name);
-    if (reader->has(reader->context, id))
+    if (sv_dsr_find(dsr, id) != NULL)
         return wipe_file(k->folder, name);
     const int file = openat(k->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
@@ -365,8 +365,7 @@ static int read_pending(const sv_dsr_kept *k, const char *name, const sv_dsr_rea
         sv_dsr_entry_free(entry);
         return EBADMSG;
     }
-    reader->take(reader->context, entry);
-    return 0;
+    return sv_dsr_take_read(dsr, entry) ? 0 : ENOMEM;
 }
 
 static bool ends_with(const char *name, const char *ending) {
@@ -374,11 +373,11 @@ static bool ends_with(const char *name, const char *ending) {
     return n >= n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 
-int sv_dsr_kept_read(sv_dsr_kept *k, const sv_dsr_reader *reader) {
+int sv_dsr_kept_read(sv_dsr_kept *k, sv_dsr *dsr) {
     int error = enter_folder(k);
     if (error != 0)
         return error == ENOENT ? 0 : error;
-    error = read_ended(k, reader);
+    error = read_ended(k, dsr);
     const int copy = openat(k->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *const files = copy >= 0 ? fdopendir(copy) : NULL;
     if (files == NULL && error == 0)
@@ -388,7 +387,7 @@ int sv_dsr_kept_read(sv_dsr_kept *k, const sv_dsr_reader *reader) {
         if (ends_with(file->d_name, ".new"))
             error = wipe_file(k->folder, file->d_name);
         else if (ends_with(file->d_name, ".pending"))
-            error = read_pending(k, file->d_name, reader);
+            error = read_pending(k, file->d_name, dsr);
     }
     if (files != NULL)
         (void)closedir(files);

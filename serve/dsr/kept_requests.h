@@ -20,16 +20,10 @@
 int sv_dsr_kept_open(const char *tokens, sv_dsr_kept **out);
 void sv_dsr_kept_close(sv_dsr_kept *kept);
 
-/* Who gets the requests that are read. */
-typedef struct sv_dsr_reader {
-    void (*take)(void *context, sv_dsr_entry *entry); /* the entry belongs to the callee */
-    bool (*has)(void *context, const char *id);       /* whether an entry with that id was taken */
-    void *context;
-} sv_dsr_reader;
-
-/* Reads all requests, those that have ended first. Errors: EBUSY if another process has the folder;
- * EBADMSG for what the service does not write like that; and those of the system. */
-int sv_dsr_kept_read(sv_dsr_kept *kept, const sv_dsr_reader *reader);
+/* Reads all requests, those that have ended first, and hands them to the register
+ * (sv_dsr_take_read). Errors: EBUSY if another process has the folder; EBADMSG for what the service
+ * does not write like that; and those of the system. */
+int sv_dsr_kept_read(sv_dsr_kept *kept, sv_dsr *dsr);
 
 /* Makes the folder if it is not there. */
 int sv_dsr_kept_make(sv_dsr_kept *kept);

@@ -183,35 +183,26 @@ sv_dsr_cancelling sv_dsr_cancel_entry(sv_dsr *dsr, const char *id, sv_dsr_entry 
 
 /* ------------------------------------------------------------------ beginning and end */
 
-typedef struct reading {
-    sv_dsr *dsr;
-    bool memory_short;
-} reading;
-
 /* What has not ended may have begun before: it is not cancelled any more (invariant 3). A request
  * whose end was written twice has two lines, and the later counts. */
-static void take_entry(void *context, sv_dsr_entry *entry) {
-    reading *const r = context;
-    sv_dsr_entry *const before = find_entry(r->dsr, entry->id);
+bool sv_dsr_take_read(sv_dsr *dsr, sv_dsr_entry *entry) {
+    sv_dsr_entry *const before = find_entry(dsr, entry->id);
     if (before != NULL) {
         before->status = entry->status;
         before->ended = entry->ended;
         sv_dsr_entry_free(entry);
-        return;
+        return true;
     }
-    if (!insert_entry(r->dsr, entry)) {
+    if (!insert_entry(dsr, entry)) {
         sv_dsr_entry_free(entry);
-        r->memory_short = true;
-    } else if (entry->ended == 0) {
+        return false;
+    }
+    if (entry->ended == 0) {
         entry->status = SV_DSR_IN_PROGRESS;
         entry->interrupted = true;
-        sv_dsr_push(&r->dsr->pending, entry);
+        sv_dsr_push(&dsr->pending, entry);
     }
-}
-
-static bool has_entry(void *context, const char *id) {
-    const reading *const r = context;
-    return find_entry(r->dsr, id) != NULL;
+    return true;
 }
 
 static bool fail_reading(sv_why *why, int error) {
@@ -240,13 +231,9 @@ bool sv_dsr_open(sv_service *service, sv_dsr **out, sv_why *why) {
     pthread_condattr_destroy(&forward);
     clear_queue(&dsr->pending);
     clear_queue(&dsr->failed);
-    reading r = {.dsr = dsr};
-    const sv_dsr_reader reader = {.take = take_entry, .has = has_entry, .context = &r};
     int error = sv_dsr_kept_open(service->options->tokens, &dsr->kept);
     if (error == 0)
-        error = sv_dsr_kept_read(dsr->kept, &reader);
-    if (error == 0 && r.memory_short)
-        error = ENOMEM;
+        error = sv_dsr_kept_read(dsr->kept, dsr);
     if (error == 0)
         error = pthread_create(&dsr->thread, NULL, sv_dsr_work, dsr);
     if (error != 0) {

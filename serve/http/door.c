@@ -228,28 +228,22 @@ void sv_peer_known(sv_peer *peer) {
 
 /* ---------------------------------------------------------------- slow ones */
 
+/* How long phases may take: in units of patience, and in seconds after the door was shut. */
+static const struct {
+    double patience, hurried;
+} phases[] = {[SV_WAITS] = {1, 0}, [SV_HEAD] = {1, 2}, [SV_BODY] = {2, 5}, [SV_SENDS] = {3, 5}};
+
 /* When a phase has to be over; `shut` is when the door was shut, or 0. */
 static double phase_end(const sv_peer *peer, sv_phase phase, double patience, double shut) {
     const double since = atomic_load_explicit(&peer->since, memory_order_relaxed);
     const double more = atomic_load_explicit(&peer->n_bytes, memory_order_relaxed) / BYTES_A_SECOND;
     const bool known = atomic_load_explicit(&peer->known, memory_order_relaxed);
-    double end = since, hurried = shut;
-    switch (phase) {
-    case SV_WAITS: end += known ? 7.5 * patience : patience; break;
-    case SV_HEAD:
-        end += patience;
-        hurried += 2;
-        break;
-    case SV_BODY:
-        end += 2 * patience + more;
-        hurried += 5;
-        break;
-    case SV_SENDS:
-        end += 3 * patience + more;
-        hurried += 5;
-        break;
-    case SV_HANDLED: return since + 1e9;
-    }
+    if (phase == SV_HANDLED)
+        return since + 1e9;
+    const double turns = phase == SV_WAITS && known ? 7.5 : phases[phase].patience;
+    const double end =
+        since + turns * patience + (phase == SV_BODY || phase == SV_SENDS ? more : 0);
+    const double hurried = shut + phases[phase].hurried;
     return shut != 0 && hurried < end ? hurried : end;
 }
 

@@ -84,41 +84,36 @@ sv_when sv_refuse_memory(sv_request *request) {
     return sv_refuse(request, 503, "memory", "memory is short; try again later");
 }
 
+static const sv_problem unavailable = {503, 5, "unavailable",
+                                       "the store cannot be used now; try again later"};
+
 /* What the operating system said. */
 static sv_problem problem_of_disk(int os_error) {
-    switch (os_error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
-    case EROFS:
-    case EACCES:
-    case EPERM:
+    if (os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG)
+        return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
+    if (os_error == EROFS || os_error == EACCES || os_error == EPERM)
         return (sv_problem){503, 30, "read_only",
                             "the store cannot be written; nothing was changed"};
-    default:
-        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
-    }
+    return unavailable;
 }
 
 sv_problem sv_problem_of(const efface_error *error) {
-    switch (error->status) {
-    case EFFACE_E_NOT_FOUND:
-        return (sv_problem){404, 0, "not_found", "there is nothing of that name or number"};
-    case EFFACE_E_DUPLICATE:
-        return (sv_problem){409, 0, "duplicate", "a row of the request is there already"};
-    case EFFACE_E_ARGUMENT:
-    case EFFACE_E_FORMAT:
-        return (sv_problem){400, 0, "invalid", "the request cannot be understood or carried out"};
-    case EFFACE_E_LIMIT:
-        return (sv_problem){422, 0, "limit", "a value or a weight is outside its limits"};
-    case EFFACE_E_BUSY:
-        return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
-    case EFFACE_E_CORRUPT:
-        return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
-    case EFFACE_E_IO: return problem_of_disk(error->os_error);
-    default:
-        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
-    }
+    static const sv_problem problems[] = {
+        [EFFACE_E_NOT_FOUND] = {404, 0, "not_found", "there is nothing of that name or number"},
+        [EFFACE_E_DUPLICATE] = {409, 0, "duplicate", "a row of the request is there already"},
+        [EFFACE_E_ARGUMENT] = {400, 0, "invalid",
+                               "the request cannot be understood or carried out"},
+        [EFFACE_E_FORMAT] = {400, 0, "invalid", "the request cannot be understood or carried out"},
+        [EFFACE_E_LIMIT] = {422, 0, "limit", "a value or a weight is outside its limits"},
+        [EFFACE_E_BUSY] = {503, 1, "busy", "another process uses the store; try again"},
+        [EFFACE_E_CORRUPT] = {500, 0, "damaged", "the store is damaged; run efface check"},
+    };
+    const size_t status = (size_t)error->status;
+    if (error->status == EFFACE_E_IO)
+        return problem_of_disk(error->os_error);
+    return status < sizeof problems / sizeof problems[0] && problems[status].status != 0
+               ? problems[status]
+               : unavailable;
 }
 
 sv_when sv_refuse_error(sv_request *request, const efface_error *error) {

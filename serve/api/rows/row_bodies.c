@@ -189,14 +189,14 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
         free(categories);
         return sv_refuse_memory(request);
     }
-    for (uint32_t j = 0; j < columns->n; j++)
+    for (uint32_t j = 0; j < columns->n; j++) {
+        const char *const name = columns->names[j];
         if (columns->offsets[j] != 0.0)
-            offsets[load->n_offsets++] = (efface_offset){
-                .column = columns->names[j], .place = j + 1, .value = columns->offsets[j]};
-    for (uint32_t j = 0; j < columns->n; j++)
+            offsets[load->n_offsets++] =
+                (efface_offset){.column = name, .place = j + 1, .value = columns->offsets[j]};
         if (columns->categories[j])
-            categories[load->n_categories++] =
-                (efface_category){.column = columns->names[j], .place = j + 1};
+            categories[load->n_categories++] = (efface_category){.column = name, .place = j + 1};
+    }
     load->offsets = offsets;
     load->categories = categories;
     load->missing = columns->missing;
