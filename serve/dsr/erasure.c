@@ -8,6 +8,7 @@
  */
 #include "dsr/kept_requests.h"
 #include "rooms/rooms.h"
+#include "wiping.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_en
         failed[i] |= !note_part(&parts[j]);
     }
     pthread_mutex_unlock(&dsr->lock);
-    free(parts);
+    sv_wipe_free(parts, n_max * sizeof *parts); /* with the numbers of owners */
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "metrics/metrics.h"
 #include "rooms/room.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -183,6 +184,8 @@ static void *write_changes(void *context) {
                 fail_change(taken[i], &no_memory);
             finish_change(w, taken[i]);
         }
+        if (asked != NULL)
+            sodium_memzero(asked, n * sizeof *asked); /* errors name ids and owners */
         sv_wipe_stack();
     }
     free(asked);

@@ -135,6 +135,20 @@ class MemoryTest(ServiceTest):
             time.sleep(0.02)
         self.check_gone(person)
 
+    def test_many_people_of_an_opendsr_request(self):
+        people = [self.person(number) for number in range(1, 8)]
+        reply = self.admin.post("/opendsr/v2/requests", {
+            "subject_request_id": REQUEST, "subject_request_type": "erasure",
+            "submitted_time": "2026-01-01T00:00:00Z", "subject_identities": [
+                {"identity_type": "controller_customer_id", "identity_format": "raw",
+                 "identity_value": f"owner-of-{number % 7 + 1}"} for number in range(100)]})
+        self.good(reply, 201)
+        path = "/opendsr/v2/requests/" + REQUEST
+        while self.good(self.admin.get(path))["request_status"] != "completed":
+            time.sleep(0.02)
+        for person in people:
+            self.check_gone(person)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,8 +4,7 @@
 #include "api/rows/row_bodies.h"
 #include "api/rows/whom.h"
 #include "api/values.h"
-
-#include <stdlib.h>
+#include "wiping.h"
 
 /* A change under way. */
 typedef struct change_task {
@@ -22,7 +21,7 @@ static void free_task(change_task *t) {
     sv_whom_free(&t->whom);
     efface_data_free(t->data);
     efface_texts_free(t->texts);
-    free(t);
+    sv_wipe_free(t, sizeof *t); /* an error names ids and owners */
 }
 
 /* ---------------------------------------------------------------- replies */
