@@ -135,7 +135,11 @@ json_t *sv_body_json(sv_request *request) {
                                     JSON_REJECT_DUPLICATES, &error);
     if (json_is_object(json))
         return json;
+    if (json == NULL && json_error_code(&error) == json_error_numeric_overflow)
+        sv_refuse(request, 400, "json",
+                  "a number is too large; write ids and owners from 2^63 on as strings of digits");
+    else
+        sv_refuse(request, 400, "json", "the body must be an object in JSON");
     json_decref(json);
-    sv_refuse(request, 400, "json", "the body must be an object in JSON");
     return NULL;
 }

@@ -296,6 +296,16 @@ class ContractTest(ServiceTest):
                              headers={"Content-Type": "application/json"})
         self.assertEqual(self.get(STORE), before)
 
+    def test_numbers_of_64_bits(self):
+        """Ids have 64 bits; numbers of JSON go to 2^63 here, strings of digits all the way."""
+        large = 2**64 - 2
+        self.post(STORE + "/learn", rows({"id": str(large), "owner_key": "u99", "label": "red",
+                                          "values": [1, 2, 3]}))
+        for body in ({"ids": [large]}, {"owners": [2**63]}):
+            reply = self.ask(400, "POST", STORE + "/forget", body)
+            self.assertIn("strings of digits", reply.json["error"]["message"])
+        self.assertEqual(self.post(STORE + "/forget", {"ids": [str(large)]})["forgotten"], 1)
+
     def test_errors_show_no_values(self):
         """A message never has an id, a text or a value of the request in it."""
         for path, body in (("/forget", {"ids": [77777777]}),
