@@ -205,7 +205,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
                        .owners = (choice & 0xC0) == 0xC0 ? EFFACE_IDS_DETECT : kind,
                        .labels = kind,
                        .columns = {N_COLUMNS, names, offsets, categories, (choice & 32) != 0}};
-    sv_request request = {.parts = {"store", (choice & 7) == 6 ? "classes" : "clusters"},
+    static const sv_options options = {.max_body = 1 << 20};
+    sv_service service = {.options = &options};
+    sv_request request = {.service = &service,
+                          .parts = {"store", (choice & 7) == 6 ? "classes" : "clusters"},
                           .content_type = (choice & 8) != 0 ? "text/csv" : "application/json",
                           .accept = (choice & 7) == 7 ? "text/csv" : "*/*",
                           .n_body = n_bytes - 1};

@@ -4,6 +4,7 @@ and how the service ends.
 
 usage: test_connections.py EFFACE-SERVE EFFACE
 """
+import gzip
 import json
 import os
 import re
@@ -91,6 +92,24 @@ class ConnectionTest(ServiceTest):
                 sent += 1000
         self.assertLess(sent, 10**7)
         self.good(erase.post(FORGET, {"ids": [3]}))
+
+    def test_packed_bodies_that_are_too_long(self):
+        """What is counted of a CSV that is packed is what it unpacks to, in all its parts."""
+        self.start(options=("--most-body", "100000"))
+        admin = self.client("admin")
+        path = "/v1/stores/people/models/default/predict"
+        csv = {"Content-Type": "text/csv"}
+        lines = b"age,height,income\n" + b"20,150,1\n" * 11108 + b"20,150,11\n"
+        self.assertEqual(len(lines), 100000)
+        for parts, status in (([lines], 200), ([lines[:50000], lines[50000:]], 200),
+                              ([lines[:-1] + b"1\n"], 413), ([lines, b"1"], 413),
+                              ([lines + b"20,150,1\n" * 10**6], 413)):
+            packed = b"".join(gzip.compress(part) for part in parts)
+            self.assertLess(len(packed), 100000)
+            reply = admin.post(path, packed, headers=csv)
+            self.assertEqual(reply.status, status, reply)
+        for packed in (gzip.compress(lines)[:-5], gzip.compress(lines) + b"more"):
+            self.refused(admin.post(path, packed, headers=csv), 400, "rows")
 
     def test_heads_that_are_too_long(self):
         self.start()

@@ -3,7 +3,12 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "api/rows/row_bodies.h"
 
+#include "service.h"
+#include "wiping.h"
+
 #include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +16,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* ---------------------------------------------------------------- values */
 
@@ -159,6 +165,37 @@ static bool refuse_file(sv_request *request, const efface_error *error) {
     return refuse_body(request, message);
 }
 
+/* What zlib lets go of had rows in it. */
+static void wipe_zlib(void *context, void *memory) {
+    (void)context;
+    sv_wipe_free(memory, memory != NULL ? malloc_usable_size(memory) : 0);
+}
+
+/* Whether a body, if it is packed, unpacks to at most that many bytes. Damage ends the count: the
+ * loader finds it as well. */
+static bool unpacks_to(char *body, size_t n_body, size_t max) {
+    unsigned char piece[4096];
+    z_stream z = {.zfree = wipe_zlib, .next_in = (unsigned char *)body};
+    size_t n_left = n_body, n = 0;
+    int result = Z_OK;
+    if (n_body < 2 || memcmp(body, "\x1f\x8b", 2) != 0 || inflateInit2(&z, 15 + 16) != Z_OK)
+        return true;
+    while (n <= max && result == Z_OK) {
+        const uInt part = n_left < UINT_MAX ? (uInt)n_left : UINT_MAX;
+        z.avail_in = part;
+        z.next_out = piece;
+        z.avail_out = sizeof piece;
+        result = inflate(&z, Z_NO_FLUSH);
+        n_left -= part - z.avail_in;
+        n += sizeof piece - z.avail_out;
+        if (result == Z_STREAM_END && n_left != 0)
+            result = inflateReset(&z); /* another part follows */
+    }
+    (void)inflateEnd(&z);
+    sodium_memzero(piece, sizeof piece);
+    return n <= max;
+}
+
 /* Writes bytes to a new file in memory; -1 if that is not possible. */
 static int file_of(const char *bytes, size_t n_bytes) {
     const int file = memfd_create("rows", MFD_CLOEXEC);
@@ -179,6 +216,9 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
     char path[64];
     efface_error error;
     efface_data *data = NULL;
+    if (!unpacks_to(request->body, request->n_body, request->service->options->max_body))
+        return sv_refuse(request, 413, "too_long",
+                         "the body is too long when it is unpacked; send fewer rows at once");
     efface_offset *const offsets = calloc((size_t)columns->n + 1, sizeof *offsets);
     efface_category *const categories = calloc((size_t)columns->n + 1, sizeof *categories);
     const int file = file_of(request->body != NULL ? request->body : "", request->n_body);
