@@ -25,8 +25,9 @@
 struct sv_writer {
     sv_room *room;
     efface_store *store; /* NULL: not open now */
-    uint64_t changes;    /* sv_room_count after the last change of this writer; 0: none yet */
-    uint64_t seen;       /* sv_room_count when the writer last looked */
+    uint64_t file;    /* which of the files that had the name it is: sv_room_count's upper half */
+    uint64_t changes; /* sv_room_count after the last change of this writer; 0: none yet */
+    uint64_t seen;    /* sv_room_count when the writer last looked */
     pthread_mutex_t lock;
     pthread_cond_t added;
     sv_change *first, **last;
@@ -34,11 +35,21 @@ struct sv_writer {
     pthread_t thread;
 };
 
+static void close_store(sv_writer *w) {
+    efface_store_close(w->store);
+    w->store = NULL;
+}
+
 static efface_status open_store(sv_writer *w, efface_error *error) {
     const sv_service *const service = w->room->service;
     efface_store_options options;
+    uint64_t now = 0;
+    const bool counted = sv_room_count(w->room, &now, error) == EFFACE_OK;
+    if (w->store != NULL && counted && now >> 32 != w->file)
+        close_store(w); /* somebody gave the name to another file */
     if (w->store != NULL)
         return EFFACE_OK;
+    w->file = now >> 32;
     efface_store_options_init(&options);
     options.access = EFFACE_ACCESS_WRITE;
     options.wait_seconds = WAIT_SECONDS;
@@ -46,11 +57,6 @@ static efface_status open_store(sv_writer *w, efface_error *error) {
     options.receipt_key = service->receipt_key;
     options.resident = 1;
     return efface_store_open(w->room->path, &options, &w->store, error);
-}
-
-static void close_store(sv_writer *w) {
-    efface_store_close(w->store);
-    w->store = NULL;
 }
 
 /* ---------------------------------------------------------------- doing */

@@ -51,6 +51,18 @@ class StoresTest(ReadsTest):
         self.assertEqual(others["error"]["code"], "damaged")
         self.assertNotIn(self.folder, json.dumps(others))
 
+    def test_a_file_that_takes_the_name_of_a_store(self):
+        """It is read and changed from then on, and nothing is refused."""
+        self.start()
+        erase = self.client("erase")
+        forget = "/v1/stores/people/forget"
+        self.good(erase.post(forget, {"ids": [1]}))
+        self.make_store("new.store", n_rows=20)
+        os.replace(self.path("new.store"), self.path("people.store"))
+        self.good(erase.post(forget, {"ids": [2]}))
+        self.assertEqual(self.program_json("info", "people.store")["rows"], 19)
+        self.assertEqual(self.good(erase.get("/v1/stores/people"))["rows"], 19)
+
     def test_one(self):
         self.start()
         store = self.good(self.checked("predict").get("/v1/stores/people"))
