@@ -108,13 +108,13 @@ static bool read_token(const char *line, sv_token *out) {
     return ok;
 }
 
-static bool add_token_line(sv_token_list *list, const char *line, size_t number) {
+static bool add_token_line(sv_token_list *list, const char *line, size_t n_line, size_t number) {
     sv_token *const more = realloc(list->tokens, (list->n_tokens + 1) * sizeof *more);
     if (more == NULL)
         return false;
     list->tokens = more;
     sv_token *const token = &more[list->n_tokens];
-    if (!read_token(line, token)) {
+    if (strlen(line) != n_line || !read_token(line, token)) {
         if (list->wrong_line == 0)
             list->wrong_line = number;
         return true;
@@ -135,12 +135,8 @@ bool sv_token_list_read(FILE *file, sv_token_list *list) {
         number++;
         if (line[n - 1] == '\n')
             line[--n] = 0;
-        if (strlen(line) != (size_t)n) {
-            if (list->wrong_line == 0)
-                list->wrong_line = number;
-        } else if (n != 0) {
-            ok = add_token_line(list, line, number);
-        }
+        if (n != 0)
+            ok = add_token_line(list, line, (size_t)n, number);
     }
     ok = ok && feof(file) != 0 && ferror(file) == 0;
     free(line);

@@ -114,7 +114,9 @@ sv_dsr_cancelling sv_dsr_cancel_entry(sv_dsr *dsr, const char *id, sv_dsr_entry 
 /* The entry with that id, or NULL. Hold `lock` when looking at what may change in it. */
 sv_dsr_entry *sv_dsr_find(sv_dsr *dsr, const char *id);
 
-/* Takes an entry that was read from its file; false if there is no memory. */
+/* Takes an entry that was read from its file, before there are threads; false if there is no
+ * memory.
+ */
 bool sv_dsr_take_read(sv_dsr *dsr, sv_dsr_entry *entry);
 
 /* The thread that does requests (erasure.c); takes the sv_dsr. */

@@ -2,9 +2,7 @@
 #include "api/api.h"
 #include "api/rows/whom.h"
 #include "api/values.h"
-
-#include <sodium.h>
-#include <stdlib.h>
+#include "wiping.h"
 
 #define USUAL_LIMIT 100
 #define MAX_ROWS 1000
@@ -26,8 +24,7 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
     const bool has_owner = row.owner != EFFACE_NO_OWNER, has_label = row.label != EFFACE_NO_LABEL;
     float *const floats = calloc((size_t)n + 1, sizeof *floats);
     double *const values = calloc((size_t)n + 1, sizeof *values);
-    json_t *list = NULL;
-    json_t *key = NULL, *owner_key = NULL;
+    json_t *list = NULL, *key = NULL, *owner_key = NULL;
     char *label = NULL;
     efface_status status = EFFACE_OK;
     if (floats != NULL && values != NULL) {
@@ -36,11 +33,9 @@ static efface_status describe_row(efface_store *store, bool keeps_texts, const e
             values[j] = floats[j];
         efface_data_add_offsets(rows, values);
         list = sv_json_reals(values, n);
-        sodium_memzero(floats, n * sizeof *floats);
-        sodium_memzero(values, n * sizeof *values);
     }
-    free(floats);
-    free(values);
+    sv_wipe_free(floats, n * sizeof *floats);
+    sv_wipe_free(values, n * sizeof *values);
     if (has_label)
         status = efface_store_text(store, EFFACE_TEXT_LABEL, (uint64_t)row.label, &label, error);
     if (status == EFFACE_OK && keeps_texts)

@@ -18,8 +18,8 @@ typedef struct reading {
     float *rounded;
     uint64_t *ids, *owners;
     int64_t *labels, *weights;
-    size_t n_ids, n_owners, n_labels,
-        n_weights; /* rows that have one: a set without any must be given none */
+    /* Rows that have one: a set without any must be given none. */
+    size_t n_ids, n_owners, n_labels, n_weights;
     efface_ids id_kind, owner_kind, label_kind; /* what the rows before have */
 } reading;
 
