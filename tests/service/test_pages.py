@@ -257,8 +257,7 @@ class ServicePage(unittest.TestCase):
                         text = file.read()
                     made |= set(re.findall(
                         r"sv_refuse\(\s*[a-z>.-]+,\s*(\d{3}),\s*\"([a-z_]+)\"", text))
-                    made |= set(re.findall(
-                        r"\(sv_problem\)\{\s*(\d{3}),\s*\d+,\s*\"([a-z_]+)\"", text))
+                    made |= set(re.findall(r"\{\s*(\d{3}),\s*\d+,\s*\"([a-z_]+)\"", text))
         self.assertGreater(len(made), 30)
         listed = [(status, code)
                   for status, codes, _ in table("docs/service.md", "status", "codes", "what to do")

@@ -1,8 +1,8 @@
 /* Parts of the service that read texts: hosts, times, roles, routes; and the buckets of requests.
  */
-#include "access/times.h"
 #include "access/hosts.h"
 #include "access/rates.h"
+#include "access/times.h"
 #include "access/token_file.h"
 #include "http/server.h"
 
