@@ -4,7 +4,7 @@
 import { change, get, inWords, pause, send } from './api.js';
 import { button, digest, el, empty, facts, link, mark, notice, path, replace, say, table }
     from './dom.js';
-import { jobState, list, percent, time } from './words.js';
+import { list, percent, time } from './words.js';
 
 const ENDED = ['done', 'failed', 'cancelled'];
 
@@ -19,7 +19,7 @@ function outcome(job) {
         const where = `${job.what || ''} ${job.where || ''}`.trim();
         return { kind: 'different', text: `different: ${where}` };
     }
-    return { kind: job.state, text: jobState(job.state) };
+    return { kind: job.state, text: job.state };
 }
 
 // Follows a job until it has ended, and calls `each` whenever there is news.

@@ -18,10 +18,10 @@ function factValue(value) {
     return number(value);
 }
 
-const MOST_NAMES = 8;
+const MAX_NAMES = 8;
 function shortened(names) {
-    return names.length <= MOST_NAMES ? names
-        : [...names.slice(0, MOST_NAMES - 1), `${names.length - MOST_NAMES + 1} other columns`];
+    return names.length <= MAX_NAMES ? names
+        : [...names.slice(0, MAX_NAMES - 1), `${names.length - MAX_NAMES + 1} other columns`];
 }
 
 // A table of the model, with pages. It is read when it is opened first.

@@ -7,7 +7,7 @@ import { Refusal, ask, change, get, inWords, keepWork, keptWork } from './api.js
 import { button, el, empty, link, mark, notice, path, replace, say, table } from './dom.js';
 import { action, cost, count, list, number, short, whole } from './words.js';
 
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 const BY = {
     owner: { label: 'A person (owner of rows)', noun: 'owner', hint: 'All rows of the owner.' },
     row: { label: 'A row', noun: 'id', hint: 'One row, by its id.' },
@@ -135,7 +135,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         replace(result, el('p', { class: 'loading', role: 'status' }, 'Looking…'));
         let found;
         try {
-            found = await ask(`${at}/find`, { ...whom, limit: MOST_ROWS }, signal);
+            found = await ask(`${at}/find`, { ...whom, limit: MAX_ROWS }, signal);
             if (found.rows.length === 0) found = null;
         } catch (refusal) {
             if (refusal.name === 'AbortError') return;
@@ -252,7 +252,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
     async function forgetNow(store, work, whom, found, stop) {
         const at = `v1/stores/${path(store.name)}`;
         try {
-            const now = await ask(`${at}/find`, { ...whom, limit: MOST_ROWS }, signal);
+            const now = await ask(`${at}/find`, { ...whom, limit: MAX_ROWS }, signal);
             if (now.of === 0) throw new Refusal(404, 'not_found', '');
             if (!sameRows(now, found)) {
                 await offer(store, work, whom, now, notice('warn', el('p', null, 'The rows have '

@@ -176,12 +176,12 @@ function effects(data) {
         .concat(scaled ? [number(bar.effect)] : []))])));
 }
 
-const MOST_COLUMNS = 7;
+const MAX_COLUMNS = 7;
 // The columns in which the rows of a profile differ most, in their order.
 function strongest(data, rows) {
     const size = (j) => Math.max(...rows.map((one) => Math.abs(one.differences[j] || 0)));
     return data.columns.map((name, j) => j).sort((a, b) => size(b) - size(a))
-        .slice(0, MOST_COLUMNS).sort((a, b) => a - b);
+        .slice(0, MAX_COLUMNS).sort((a, b) => a - b);
 }
 
 // What marks each cluster or class: how far each column lies from the mean, in deviations.

@@ -4,7 +4,7 @@ import { get } from './api.js';
 import { digest, el, empty, facts, link, path, replace, table } from './dom.js';
 import { bytes, kindOf, list, whole } from './words.js';
 
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 const IDS = { numbers: 'numbers', texts: 'texts', unknown: 'not known' };
 
 export async function showStore({ main, parts, signal, may }) {
@@ -31,8 +31,8 @@ export async function showStore({ main, parts, signal, may }) {
             el('h2', { id: 'has-heading' }, 'What it has'),
             el('div', { class: 'card' }, facts([
                 ['Rows', whole(store.rows)],
-                ['Columns', names.length > MOST_NAMES
-                    ? `${whole(store.columns)}: ${names.slice(0, MOST_NAMES).join(', ')}, …`
+                ['Columns', names.length > MAX_NAMES
+                    ? `${whole(store.columns)}: ${names.slice(0, MAX_NAMES).join(', ')}, …`
                     : `${whole(store.columns)}: ${list(names)}`],
                 store.owners ? ['Owners', whole(store.owners)] : ['Owners', 'none'],
                 store.labels ? ['Different labels', whole(store.labels)] : null,

@@ -97,21 +97,18 @@ export function cost(models, done) {
     const of = (name) => models.filter((model) => model.action === name);
     const [calm, repaired, refitted] = [of('untouched'), of('repaired'), of('refitted')];
     if (models.length === 0) return 'The store has no models: only the rows leave.';
-    const need = (n) => (done ? (n === 1 ? 'needed' : 'needed') : n === 1 ? 'needs' : 'need');
-    let text;
+    const need = (n) => (done ? 'needed' : n === 1 ? 'needs' : 'need');
     if (calm.length === models.length) {
-        text = models.length === 1 ? `The model ${need(1)} no repair: its sums are corrected.`
+        return models.length === 1 ? `The model ${need(1)} no repair: its sums are corrected.`
             : `None of the ${models.length} models ${need(1)} a repair: only sums are corrected.`;
-        return text;
     }
     if (models.length === 1) {
         return `The model ${done ? 'was' : 'is'} ${repaired.length ? 'repaired in part'
             : 'fitted again from scratch'}.`;
     }
-    text = `${calm.length} of ${count(models.length, 'model')} ${need(calm.length)} no repair`;
-    if (calm.length === 0) {
-        text = `All ${models.length} models ${need(2)} more than corrected sums`;
-    }
+    const text = calm.length === 0
+        ? `All ${models.length} models ${need(2)} more than corrected sums`
+        : `${calm.length} of ${count(models.length, 'model')} ${need(calm.length)} no repair`;
     const rest = [];
     const were = (n) => (done ? (n === 1 ? 'was' : 'were') : n === 1 ? 'is' : 'are');
     if (repaired.length) rest.push(`${repaired.length} ${were(repaired.length)} repaired in part`);
@@ -119,11 +116,4 @@ export function cost(models, done) {
         rest.push(`${refitted.length} ${were(refitted.length)} fitted again from scratch`);
     }
     return `${text}; ${list(rest)}.`;
-}
-
-const STATES = {
-    waiting: 'waiting', running: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled',
-};
-export function jobState(name) {
-    return STATES[name] || name;
 }

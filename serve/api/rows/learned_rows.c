@@ -206,11 +206,9 @@ static bool read_rows_csv(reading *r, bool update, efface_data **out) {
     load.owner_column = sv_query(r->request, "owner");
     load.label_column = sv_query(r->request, "label");
     load.weight_column = sv_query(r->request, "weight");
-    bool ok = true;
-    if (update && load.id_column == NULL)
-        ok = refuse_rows(r, "say which column has the ids: ?id=NAME");
-    if (ok)
-        ok = sv_load_csv(r->request, &r->columns, &load, out);
+    const bool ok = update && load.id_column == NULL
+                        ? refuse_rows(r, "say which column has the ids: ?id=NAME")
+                        : sv_load_csv(r->request, &r->columns, &load, out);
     sodium_memzero(&load, sizeof load);
     return ok;
 }
