@@ -78,9 +78,9 @@ int32_t ef_forest_target(const ef_forest *forest, float target);
 /* The unit of an input by the sizes that are counted now. */
 int32_t ef_forest_unit(const ef_forest *forest, uint32_t input);
 
-/* Classes: memory for n of them (false if there is none); the number of a label, EF_NO_SLOT if it has
- * none; a copy; a new label (`grown`: there are more numbers than before); ranks, after labels came
- * or left. */
+/* Classes: memory for n of them (false if there is none); the number of a label, EF_NO_SLOT if it
+ * has none; a copy; a new label (`grown`: there are more numbers than before); ranks, after labels
+ * came or left. */
 uint32_t ef_classes_find(const ef_forest_classes *classes, int64_t label);
 bool ef_classes_make(ef_forest_classes *classes, uint32_t n);
 bool ef_classes_copy(const ef_forest_classes *from, ef_forest_classes *to);
