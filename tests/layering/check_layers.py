@@ -81,7 +81,7 @@ def families(files):
 
 def places_of(name):
     """Where a family is at home: its folder, its options, its Python module, its pictures."""
-    return (f"src/model/{name}/", f"cli/models/family_{name}",
+    return (f"src/model/{name}/", f"cli/models/families/family_{name}",
             f"python/extension/py_family_{name}.c", f"serve/pictures/picture_{name}")
 
 
@@ -209,7 +209,7 @@ def try_the_laws():
                 "mpi/x.c": '#include "efface/other.h"\n#include "cli.h"',
                 "bench/room/w.c": '#include "table.h"\n#include "efface/efface.h"',
                 "src/model/families.h": "extern ef_kin_family;",
-                "cli/models/family_kin.c": "efface_kin_fit(0);",
+                "cli/models/families/family_kin.c": "efface_kin_fit(0);",
                 "include/y.h": "/* Does. */\nEFFACE_API void y(void);\n"}
     for path, text in refused.items():
         assert list(check({**tree, path: text})), f"{path} breaks a law and nobody noticed"

@@ -1,0 +1,420 @@
+/* efface info: what a store holds, or a published model. Quick, unless a model is asked for: then
+ * its rows are read. */
+#include "input/data_files.h"
+#include "input/options.h"
+#include "models/answers/predictions.h"
+#include "models/details/model_details.h"
+#include "output/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct contents {
+    const char *path;
+    efface_store *store;
+    efface_store_info info;
+    efface_stored_model *models;
+    cli_facts *parameters; /* of each model */
+    size_t n_models;
+    cli_model_details *details; /* or NULL */
+    uint64_t *part_rows; /* of a store in parts whose ranks are here: the rows of each; else NULL */
+} contents;
+
+/* ---- parts */
+
+static int read_parts(contents *c) {
+    void *all = NULL;
+    size_t n_bytes;
+    if (cli_group() == NULL)
+        return CLI_DONE;
+    const int code =
+        cli_gather(&c->info.n_part_rows, sizeof c->info.n_part_rows, true, &all, &n_bytes);
+    c->part_rows = all;
+    return code;
+}
+
+static void json_parts(cli_json *json, const contents *c) {
+    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
+    if (c->info.n_parts == 0)
+        return;
+    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
+    cli_json_whole(json, "parts", c->info.n_parts);
+    cli_json_text(json, "parts_id", id);
+    if (c->part_rows == NULL) {
+        cli_json_whole(json, "part", c->info.part);
+        return;
+    }
+    cli_json_open(json, "part_rows", '[');
+    for (uint32_t i = 0; i < c->info.n_parts; i++)
+        cli_json_whole(json, NULL, c->part_rows[i]);
+    cli_json_close(json, ']');
+}
+
+static void print_parts(const contents *c) {
+    enum { MOST_PARTS = 8 };
+    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
+    if (c->info.n_parts == 0)
+        return;
+    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
+    if (c->part_rows == NULL) {
+        printf("part      %" PRIu32 " of %" PRIu32 " (from 0) of the store %s\n", c->info.part,
+               c->info.n_parts, id);
+        return;
+    }
+    printf("parts     %" PRIu32 " of the store %s, with ", c->info.n_parts, id);
+    for (uint32_t i = 0; i < c->info.n_parts && i < MOST_PARTS; i++)
+        printf("%s%" PRIu64, i > 0 ? ", " : "", c->part_rows[i]);
+    printf("%s rows\n", c->info.n_parts > MOST_PARTS ? ", ..." : "");
+}
+
+static void print_json(const contents *c) {
+    const efface_store_info *const info = &c->info;
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "store", c->path);
+    cli_json_whole(&json, "format", info->format);
+    cli_json_whole(&json, "bytes", info->file_bytes);
+    cli_json_whole(&json, "free_bytes", info->free_bytes);
+    cli_json_whole(&json, "rows", info->n_rows);
+    json_parts(&json, c);
+    cli_json_whole(&json, "dim", info->n_columns);
+    cli_json_open(&json, "columns", '[');
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        cli_json_text(&json, NULL, efface_store_column(c->store, i));
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "offsets", '[');
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        cli_json_real(&json, NULL, efface_store_offset(c->store, i));
+    cli_json_close(&json, ']');
+    cli_json_whole(&json, "owners", info->n_owners);
+    cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
+    cli_json_whole(&json, "labels", info->n_labels);
+    cli_json_bool(&json, "keeps_texts", info->keeps_texts != 0);
+    cli_json_whole(&json, "receipts", info->n_receipts);
+    cli_json_text(&json, "receipt_key", info->receipt_key_outside != 0 ? "outside" : "store");
+    cli_json_open(&json, "notes", '[');
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "models", '[');
+    for (size_t i = 0; i < c->n_models; i++) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_model(&json, &c->models[i], &c->parameters[i]);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    if (c->details != NULL) {
+        cli_json_open(&json, "model", '{');
+        cli_json_model(&json, &c->details->about, &c->details->facts);
+        cli_json_details(&json, c->details);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, '}');
+}
+
+/* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
+typedef struct shown_columns {
+    cli_columns of;
+    const double *offsets;
+} shown_columns;
+
+static double offset_of(const shown_columns *c, uint32_t i) {
+    if (c->of.store != NULL)
+        return efface_store_offset(c->of.store, i);
+    return c->offsets != NULL ? c->offsets[i] : 0.0;
+}
+
+/* The names of some columns; one without a name is shown by its number. */
+static void print_columns(const shown_columns *c) {
+    enum { MOST_NAMES = 8 };
+    bool named = false;
+    for (uint32_t i = 0; i < c->of.n; i++)
+        named = named || cli_column_name(&c->of, i) != NULL;
+    printf("columns   %" PRIu32, c->of.n);
+    for (uint32_t i = 0; named && i < c->of.n && i <= MOST_NAMES; i++) {
+        const char *const name = cli_column_name(&c->of, i);
+        fputs(i == 0 ? ": " : ", ", stdout);
+        if (i == MOST_NAMES)
+            fputs("...", stdout);
+        else if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+    }
+    putchar('\n');
+}
+
+/* The columns that have an offset, by name or number. */
+static void print_offsets(const shown_columns *c) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->of.n; i++) {
+        const double offset = offset_of(c, i);
+        const char *const name = cli_column_name(&c->of, i);
+        char digits[32];
+        if (offset == 0.0)
+            continue;
+        fputs(any ? ", " : "offsets   ", stdout);
+        if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+        cli_format_number(digits, offset);
+        printf(" %s", digits);
+        any = true;
+    }
+    fputs(any ? "\n" : "", stdout);
+}
+
+static void print_text(const contents *c) {
+    const efface_store_info *const info = &c->info;
+    char hex[CLI_HEX_BYTES];
+    fputs("store     ", stdout);
+    cli_put_text(stdout, c->path);
+    printf("\nformat    %" PRIu32 "\n", info->format);
+    printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
+           info->free_bytes);
+    print_parts(c);
+    printf("rows      %" PRIu64 "\n", info->n_rows);
+    const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
+    print_columns(&columns);
+    print_offsets(&columns);
+    printf("owners    %" PRIu64, info->n_owners);
+    if (info->n_owners > 0 && info->n_unowned_rows > 0)
+        printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,
+               info->n_unowned_rows == 1 ? "" : "s", info->n_unowned_rows == 1 ? "has" : "have");
+    printf("\nlabels    %" PRIu64 "\n", info->n_labels);
+    if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
+        printf("texts     of ids and owners are %s\n",
+               info->keeps_texts != 0 ? "kept" : "not kept, only their numbers");
+    printf("receipts  %" PRIu64 "; their key is %s\n", info->n_receipts,
+           info->receipt_key_outside != 0 ? "kept outside" : "in the store");
+    printf("models    %zu\n", c->n_models);
+    for (size_t i = 0; i < c->n_models; i++) {
+        const efface_stored_model *const model = &c->models[i];
+        cli_hex(model->digest, sizeof model->digest, hex);
+        printf("  %s: %s, %" PRIu32 " column%s\n", model->name, efface_family_name(model->family),
+               model->n_columns, model->n_columns == 1 ? "" : "s");
+        cli_put_facts(stdout, "    ", &c->parameters[i], CLI_GIVEN_PARAMETERS);
+        printf("    digest %s\n", hex);
+    }
+    if (c->details != NULL)
+        cli_print_details(c->details);
+}
+
+static int read_parameters(contents *c) {
+    int code = CLI_DONE;
+    c->parameters = calloc(c->n_models + 1, sizeof *c->parameters);
+    if (c->parameters == NULL)
+        return cli_out_of_memory();
+    for (size_t i = 0; i < c->n_models && code == CLI_DONE; i++)
+        code = cli_read_parameters(c->store, c->models[i].name, &c->parameters[i]);
+    return code;
+}
+
+static void free_contents(contents *c) {
+    for (size_t i = 0; i < c->n_models && c->parameters != NULL; i++)
+        cli_facts_free(&c->parameters[i]);
+    free(c->parameters);
+    free(c->part_rows);
+    efface_models_free(c->models);
+    efface_store_close(c->store);
+}
+
+static int print_contents(contents *c, const char *name, bool full, bool as_json) {
+    cli_model_details details = {.data = NULL};
+    efface_stored_model model;
+    efface_error error;
+    if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||
+        efface_store_models(c->store, &c->models, &c->n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    int code = read_parts(c);
+    if (code == CLI_DONE)
+        code = read_parameters(c);
+    if (code == CLI_DONE && (name != NULL || full)) {
+        code = cli_choose_model(c->store, name, &model);
+        if (code == CLI_DONE) {
+            cli_progress_begin("reading", 0, 0);
+            code = cli_read_details(c->store, &model, &details);
+            cli_progress_end();
+        }
+        c->details = &details;
+    }
+    if (code == CLI_DONE)
+        (as_json ? print_json : print_text)(c);
+    cli_free_details(&details);
+    return code;
+}
+
+/* ---- a published model */
+
+static void print_published_json(const char *path, const efface_predictor *published,
+                                 const cli_classes *classes) {
+    const efface_predictor_info info = efface_predictor_get_info(published);
+    const double *const offsets = efface_predictor_offsets(published);
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "published", path);
+    cli_json_whole(&json, "format", info.format);
+    cli_json_text(&json, "family", efface_family_name(info.family));
+    cli_json_text(&json, "predicts", cli_predicts_name(info.predicts));
+    cli_json_whole(&json, "numbers", info.n_numbers);
+    cli_json_whole(&json, "dim", info.n_columns);
+    cli_json_open(&json, "tables", '[');
+    efface_table table;
+    for (uint32_t i = 0; efface_predictor_get_table(published, i, &table, NULL) == EFFACE_OK; i++) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", table.name);
+        cli_json_text(&json, "row", table.row_name);
+        cli_json_whole(&json, "rows", table.n_rows);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    if (classes->n > 0) {
+        char digits[CLI_MADE_UP];
+        cli_json_open(&json, "classes", '[');
+        for (uint32_t i = 0; i < classes->n; i++)
+            cli_json_text(&json, NULL, cli_class_name(classes, classes->numbers[i], digits));
+        cli_json_close(&json, ']');
+    }
+    cli_json_open(&json, "columns", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_text(&json, NULL, efface_predictor_column(published, i));
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "offsets", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_real(&json, NULL, offsets != NULL ? offsets[i] : 0.0);
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "categories", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_bool(&json, NULL, efface_predictor_is_category(published, i) != 0);
+    cli_json_close(&json, ']');
+    cli_json_bool(&json, "missing", efface_predictor_takes_missing(published) != 0);
+    cli_json_close(&json, '}');
+}
+
+static void print_tables(const efface_predictor *published) {
+    efface_table table;
+    uint32_t n = 0;
+    for (; efface_predictor_get_table(published, n, &table, NULL) == EFFACE_OK; n++)
+        printf("%s%s (%" PRIu64 " row%s)", n == 0 ? "tables    " : ", ", table.name, table.n_rows,
+               table.n_rows == 1 ? "" : "s");
+    fputs(n > 0 ? "\n" : "", stdout);
+}
+
+/* The classes that it knows, or some of them. */
+static void print_classes(const cli_classes *classes) {
+    enum { MOST_CLASSES = 8 };
+    char digits[CLI_MADE_UP];
+    if (classes->n > 0)
+        printf("classes   %" PRIu32 ": ", classes->n);
+    for (uint32_t i = 0; i < classes->n && i < MOST_CLASSES; i++) {
+        fputs(i > 0 ? ", " : "", stdout);
+        cli_put_text(stdout, cli_class_name(classes, classes->numbers[i], digits));
+    }
+    fputs(classes->n > MOST_CLASSES ? ", ...\n" : (classes->n > 0 ? "\n" : ""), stdout);
+}
+
+/* What its inputs may be, beside numbers. */
+static void print_inputs(const efface_predictor *published, uint32_t n_columns) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_columns; i++) {
+        const char *const name = efface_predictor_column(published, i);
+        if (!efface_predictor_is_category(published, i))
+            continue;
+        fputs(n++ == 0 ? "category  " : ", ", stdout);
+        if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+    }
+    fputs(n > 0 ? "\n" : "", stdout);
+    if (efface_predictor_takes_missing(published))
+        puts("missing   values may be missing");
+}
+
+static void print_published_text(const char *path, const efface_predictor *published,
+                                 const cli_classes *classes) {
+    const efface_predictor_info info = efface_predictor_get_info(published);
+    fputs("published ", stdout);
+    cli_put_text(stdout, path);
+    printf("\nformat    %" PRIu32 "\nfamily    %s\npredicts  %s\n", info.format,
+           efface_family_name(info.family), cli_predicts_name(info.predicts));
+    print_tables(published);
+    print_classes(classes);
+    const shown_columns c = {.of = {.n = info.n_columns, .published = published},
+                             .offsets = efface_predictor_offsets(published)};
+    print_columns(&c);
+    print_offsets(&c);
+    print_inputs(published, info.n_columns);
+    fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
+          stdout);
+}
+
+static int print_published(const char *path, bool as_json) {
+    efface_predictor *published = NULL;
+    efface_error error;
+    if (efface_predictor_load(path, &published, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    const cli_asked of = {.published = published};
+    cli_classes classes;
+    const int code = cli_read_classes(&of, &classes);
+    if (code == CLI_DONE)
+        (as_json ? print_published_json : print_published_text)(path, published, &classes);
+    cli_classes_free(&classes);
+    efface_predictor_free(published);
+    return code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *name = NULL;
+    bool full = false, as_json = false;
+    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
+    contents c = {.path = NULL};
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &c.path, NULL},  {"--model", CLI_TEXT, &name, NULL},
+        {"--full", CLI_FLAG, &full, NULL},    {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
+    };
+    int code;
+    if (!cli_parse("info", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (cli_is_published(c.path) && (name != NULL || full))
+        return cli_wrong("%s is a published model: --model and --full are for stores", c.path);
+    if (cli_is_published(c.path))
+        return cli_is_first() ? print_published(c.path, as_json) : CLI_DONE;
+    if ((name != NULL || full) && cli_group() != NULL)
+        return cli_wrong("--model and --full look at all rows in one process, which a store in "
+                         "parts does not allow");
+    if (!cli_open_store(c.path, &how, &c.store, &code))
+        return code;
+    code = print_contents(&c, name, full, as_json);
+    free_contents(&c);
+    return code;
+}
+
+const cli_command cli_info = {
+    "info",
+    "show what a store, or a published model, contains",
+    "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
+    "Shows how many rows, columns, owners, labels and receipts a store has, the size\n"
+    "of its file, and its models with their families, parameters and digests. Equal\n"
+    "models have equal digests. STORE may be a published model.\n"
+    "  --model NAME    show more about this model: all parameters, what became of it,\n"
+    "                  the range of each column, and what its family adds (loss and\n"
+    "                  clusters; coefficients with errors and R^2; variances of\n"
+    "                  components; classes). This reads the rows. Seeds are never\n"
+    "                  shown\n"
+    "  --full          the same for the only model\n"
+    "  --wait SECONDS  how long to wait for a busy store (5)\n"
+    "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
+    "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
+    "                  receipts, receipt_key, notes, models with name, family, dim,\n"
+    "                  parameters and digest; and model with these, fitted, note,\n"
+    "                  columns, and what its family adds (loss, clusters, targets,\n"
+    "                  components, classes, dropped). Of a published model: format,\n"
+    "                  family, predicts, numbers, dim, tables, classes, columns,\n"
+    "                  offsets\n"
+    "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
+    "4 not found, 5 busy, 6 damaged.\n"
+    "example: efface info people.store --full\n",
+    run,
+    NULL,
+};

@@ -1,0 +1,293 @@
+/* efface predict: what a model of a store, or a published one, predicts for each row of a file. */
+#include "input/columns/category_columns.h"
+#include "models/answers/input_columns.h"
+#include "models/answers/predictions.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choices {
+    const char *store_path, *data_path, *name, *column_list, *out_path;
+    cli_data_options data;
+    cli_open open;
+    bool probabilities, json;
+} choices;
+
+/* Values that were rounded with another offset, or none, are not those that the model knows. */
+static int check_offsets(const choices *c, const efface_data *rows, const cli_asked *by,
+                         const uint32_t *columns) {
+    const double *const have = efface_data_offsets(rows);
+    const double *const want = cli_asked_offsets(by);
+    const char *const where = by->published != NULL ? "published model" : "store";
+    for (uint32_t j = 0; j < cli_asked_about(by).n_columns; j++)
+        if (columns[j] != EFFACE_NO_COLUMN &&
+            (have != NULL ? have[columns[j]] : 0.0) != (want != NULL ? want[j] : 0.0))
+            return cli_failed("column %" PRIu32
+                              " of %s does not match the column of the %s with the offset %.17g; "
+                              "give the columns of %s the names or the order of the %s",
+                              columns[j] + 1, cli_data_name(c->data_path), where,
+                              want != NULL ? want[j] : 0.0, cli_data_name(c->data_path), where);
+    return CLI_DONE;
+}
+
+/* What is written: a prediction for each row and, if DATA has a column of ids, those. */
+typedef struct result {
+    const char *model;
+    const efface_data *rows;
+    const efface_texts *texts;
+    cli_predictions predictions;
+    bool with_ids;
+} result;
+
+static const char *id_text(const result *r, uint64_t id) {
+    return efface_texts_find(r->texts, EFFACE_TEXT_ID, id);
+}
+
+static void write_json(FILE *out, const result *r) {
+    const size_t n = r->predictions.n_rows;
+    cli_json json = {.out = out};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", r->model);
+    cli_json_whole(&json, "rows", n);
+    if (r->with_ids) {
+        cli_json_open(&json, "ids", '[');
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t id = efface_data_row(r->rows, i).id;
+            cli_json_id(&json, id, id_text(r, id));
+        }
+        cli_json_close(&json, ']');
+    }
+    cli_json_predictions(&json, &r->predictions, NULL);
+    cli_json_close(&json, '}');
+}
+
+/* One number for each row needs no heading, unless it has a name. */
+static void write_csv(FILE *out, const result *r) {
+    if (r->with_ids || r->predictions.n_numbers > 1 || r->predictions.names != NULL) {
+        fputs(r->with_ids ? "id," : "", out);
+        cli_csv_prediction_names(out, &r->predictions);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < r->predictions.n_rows; i++) {
+        if (r->with_ids) {
+            const uint64_t id = efface_data_row(r->rows, i).id;
+            cli_csv_id(out, id, id_text(r, id));
+            fputc(',', out);
+        }
+        cli_csv_prediction(out, &r->predictions, i);
+        fputc('\n', out);
+    }
+}
+
+static void write_predictions(FILE *out, cli_format format, const result *r) {
+    if (format == CLI_NPY)
+        cli_npy_predictions(out, &r->predictions, NULL);
+    else
+        (format == CLI_JSON ? write_json : write_csv)(out, r);
+}
+
+static int write_result(const choices *c, cli_format format, const result *r) {
+    cli_output output;
+    if (!cli_output_open(&output, c->out_path))
+        return CLI_FAILED;
+    write_predictions(output.file, format, r);
+    if (!cli_output_finish(&output))
+        return CLI_FAILED;
+    if (!c->json || cli_is_stdout(c->out_path))
+        return CLI_DONE;
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", r->model);
+    cli_json_whole(&json, "rows", r->predictions.n_rows);
+    cli_json_text(&json, "file", c->out_path);
+    cli_json_text(&json, "format", cli_format_name(format));
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+/* DATA as `load` says, with its ids where it has any. */
+typedef struct read_data {
+    efface_data *rows;
+    efface_texts *texts;
+    efface_error passed_over;
+    bool with_ids;
+} read_data;
+
+static int read_rows(const choices *c, efface_load_options *load, read_data *data) {
+    efface_error error;
+    int code = CLI_DONE;
+    if (efface_texts_create(&data->texts, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    load->texts = data->texts;
+    /* A column of texts that nobody named may be read as the ids, which it is not. */
+    data->with_ids = c->data.id != NULL || load->id_column != NULL;
+    return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over, &code)
+               ? CLI_DONE
+               : code;
+}
+
+static int answer(const choices *c, cli_format format, const cli_asked *by, const read_data *data) {
+    const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
+                               &data->passed_over};
+    result r = {
+        .model = by->name, .rows = data->rows, .texts = data->texts, .with_ids = data->with_ids};
+    int code;
+    if (c->probabilities && cli_asked_about(by).predicts != EFFACE_PREDICTS_CLASSES)
+        return cli_wrong("--probabilities are those of classes, and this model predicts %s",
+                         cli_predicts_name(cli_asked_about(by).predicts));
+    uint32_t *const columns = cli_match_inputs(&inputs, by, &code);
+    if (columns == NULL)
+        return code;
+    code = check_offsets(c, data->rows, by, columns);
+    if (code == CLI_DONE)
+        code = cli_predict_rows(by, data->rows, columns, c->probabilities, &r.predictions);
+    if (code == CLI_DONE)
+        code = write_result(c, format, &r);
+    cli_predictions_free(&r.predictions);
+    free(columns);
+    return code;
+}
+
+static int answer_from_store(const choices *c, cli_format format) {
+    efface_store *store = NULL;
+    efface_stored_model info;
+    efface_load_options load;
+    efface_error error;
+    efface_model *model = NULL;
+    efface_data *fitted = NULL;
+    read_data data = {.rows = NULL};
+    int code;
+    if (!cli_open_store(c->store_path, &c->open, &store, &code))
+        return code;
+    code = cli_choose_model(store, c->name, &info);
+    if (code == CLI_DONE &&
+        efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    if (code == CLI_DONE && cli_is_first()) {
+        efface_store_load_options(store, &load);
+        load.missing = efface_model_takes_missing(model);
+        code = read_rows(c, &load, &data);
+        cli_wipe(&load, sizeof load);
+    }
+    /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
+    if (code == CLI_DONE && !cli_is_first() &&
+        cli_begin_like(fitted, &data.rows, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    if (code == CLI_DONE) {
+        const cli_asked by = {.name = info.name, .model = model, .data = fitted, .store = store};
+        code = answer(c, format, &by, &data);
+    }
+    efface_model_free(model);
+    efface_data_free(fitted);
+    efface_data_free(data.rows);
+    efface_texts_free(data.texts);
+    efface_store_close(store);
+    return code;
+}
+
+/* The offsets of a published model, to be taken away when DATA is read. NULL if memory is short. */
+static efface_offset *offsets_to_load(const efface_predictor *published, size_t *n) {
+    const uint32_t d = efface_predictor_get_info(published).n_columns;
+    const double *const offsets = efface_predictor_offsets(published);
+    efface_offset *const list = malloc(d * sizeof *list);
+    *n = 0;
+    for (uint32_t j = 0; list != NULL && offsets != NULL && j < d; j++)
+        if (offsets[j] != 0.0)
+            list[(*n)++] = (efface_offset){.column = efface_predictor_column(published, j),
+                                           .place = j + 1,
+                                           .value = offsets[j]};
+    return list;
+}
+
+static int answer_from_published(const choices *c, cli_format format) {
+    efface_load_options load;
+    efface_error error;
+    efface_predictor *published = NULL;
+    cli_categories categories = {.items = NULL};
+    read_data data = {.rows = NULL};
+    if (c->name != NULL)
+        return cli_wrong("%s is a published model: there is no other, so leave --model out",
+                         c->store_path);
+    if (efface_predictor_load(c->store_path, &published, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    efface_load_options_init(&load);
+    efface_offset *const offsets = offsets_to_load(published, &load.n_offsets);
+    load.offsets = offsets;
+    load.missing = efface_predictor_takes_missing(published);
+    const cli_asked by = {.published = published};
+    int code =
+        offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
+    load.categories = categories.items;
+    load.n_categories = categories.n;
+    if (code == CLI_DONE)
+        code = read_rows(c, &load, &data);
+    if (code == CLI_DONE)
+        code = answer(c, format, &by, &data);
+    free(offsets);
+    cli_categories_free(&categories);
+    efface_predictor_free(published);
+    efface_data_free(data.rows);
+    efface_texts_free(data.texts);
+    return code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    choices c;
+    memset(&c, 0, sizeof c);
+    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"DATA", CLI_PLACE, &c.data_path, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--columns", CLI_TEXT, &c.column_list, NULL},
+        {"--probabilities", CLI_FLAG, &c.probabilities, NULL},
+        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        CLI_DATA_OPTIONS(c.data),
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    if (!cli_parse("predict", options, n_arguments, arguments))
+        return CLI_USAGE;
+    cli_format format = c.json ? CLI_JSON : CLI_CSV;
+    if (!cli_is_stdout(c.out_path)) {
+        format = cli_format_of(c.out_path);
+        if (format == CLI_OTHER)
+            return cli_wrong(
+                "the format follows from the name of FILE: it must end in .csv, .npy or .json");
+    }
+    if (!cli_is_published(c.store_path))
+        return answer_from_store(&c, format);
+    return cli_is_first() ? answer_from_published(&c, format) : CLI_DONE;
+}
+
+const cli_command cli_predict = {
+    "predict",
+    "write what a model predicts for each row of a data file",
+    "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
+    "Writes what the model predicts for each row of DATA (CSV, .npy or IDX, also\n"
+    "gzipped; - is standard input), a line for each row, in the order of DATA: the\n"
+    "nearest cluster, from 0; the class; the targets; or coordinates. Columns are\n"
+    "matched by name if the model and DATA have names, and others are ignored; else\n"
+    "they are matched by order. DATA need not have the targets. STORE may be a\n"
+    "published model (efface publish).\n"
+    "  -o FILE          FILE.csv, FILE.npy (clusters: int32) or FILE.json; without\n"
+    "                   it, standard output, as CSV or with --json as JSON\n"
+    "  --model NAME     the model; needed if there are several\n"
+    "  --probabilities  a column for each class: how likely it is\n"
+    "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
+    "  --id COL         the column of DATA with the ids; they are written beside the\n"
+    "                   predictions, except to FILE.npy\n"
+    "  --owner COL, --weight COL, --label COL\n"
+    "                   columns of DATA that are not values, if that is not clear\n"
+    "  --header yes|no, --ids numbers|text  if DATA does not make it clear\n"
+    "  --wait SECONDS   how long to wait for a busy store (5)\n"
+    "  --json           as JSON: model, rows, ids, names (of values), labels\n"
+    "                   (clusters), classes, values or probabilities; or file and\n"
+    "                   format\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface predict people.store new.csv --id id -o labels.csv\n",
+    run,
+    NULL,
+};

@@ -1,0 +1,127 @@
+/* efface verify: fits every model anew and compares. */
+#include "commands/models/on_models.h"
+#include "output/json_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct verdict {
+    efface_stored_model model;
+    efface_difference difference;
+} verdict;
+
+static void print_json(const verdict *verdicts, size_t n, bool identical) {
+    cli_json json = {.out = stdout};
+    char hex[CLI_HEX_BYTES];
+    cli_json_open(&json, NULL, '{');
+    cli_json_bool(&json, "identical", identical);
+    cli_json_open(&json, "models", '[');
+    for (size_t i = 0; i < n; i++) {
+        const efface_difference *const difference = &verdicts[i].difference;
+        cli_hex(verdicts[i].model.digest, sizeof verdicts[i].model.digest, hex);
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", verdicts[i].model.name);
+        cli_json_bool(&json, "identical", difference->identical != 0);
+        cli_json_text(&json, "digest", hex);
+        if (difference->identical == 0) {
+            cli_json_text(&json, "what", difference->what);
+            cli_json_text(&json, "where", difference->where);
+        }
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+static void print_text(const verdict *v) {
+    char hex[CLI_HEX_BYTES];
+    const bool identical = v->difference.identical != 0;
+    cli_hex(v->model.digest, sizeof v->model.digest, hex);
+    printf("%s: ", v->model.name);
+    cli_paint(stdout, identical ? 32 : 31);
+    fputs(identical ? "identical" : "DIFFERENT", stdout);
+    cli_unpaint(stdout);
+    printf(" %s\n", hex);
+    if (!identical && strcmp(v->difference.what, "method") == 0)
+        puts("  the definition of its method has changed since its fit; the next request that\n  "
+             "writes fits it again");
+    else if (!identical)
+        printf("  first difference: %s%s%s\n", v->difference.what,
+               v->difference.where[0] != '\0' ? ", " : "", v->difference.where);
+}
+
+static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
+    char what[EFFACE_MODEL_NAME_BYTES + 16];
+    efface_error error;
+    snprintf(what, sizeof what, "verifying %s", v->model.name);
+    cli_progress_begin(what, step, n_steps);
+    const efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
+    cli_progress_end();
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+}
+
+static int verify(efface_store *store, const char *name, bool as_json) {
+    efface_stored_model *models = NULL, one;
+    size_t n = 0;
+    efface_error error;
+    verdict *verdicts = NULL;
+    bool identical = true;
+    int code = CLI_DONE;
+    if (name != NULL) {
+        n = 1;
+        code = cli_find_model(store, name, &one);
+    } else if (efface_store_models(store, &models, &n, &error) != EFFACE_OK) {
+        code = cli_report_error(&error);
+    }
+    if (code == CLI_DONE && (verdicts = calloc(n + 1, sizeof *verdicts)) == NULL)
+        code = cli_out_of_memory();
+    for (size_t i = 0; i < n && code == CLI_DONE; i++) {
+        verdicts[i].model = name != NULL ? one : models[i];
+        /* Another process may have taken it out since the models were listed. */
+        efface_stored_model found;
+        efface_error gone;
+        if (name == NULL &&
+            efface_store_find_model(store, models[i].name, &found, &gone) == EFFACE_E_NOT_FOUND) {
+            memmove(&models[i], &models[i + 1], (n - i - 1) * sizeof *models);
+            n--;
+            i--;
+            continue;
+        }
+        code = compare(store, &verdicts[i], (unsigned)i, (unsigned)n);
+        if (code != CLI_DONE)
+            break;
+        identical = identical && verdicts[i].difference.identical != 0;
+        if (!as_json)
+            print_text(&verdicts[i]);
+    }
+    if (code == CLI_DONE && as_json)
+        print_json(verdicts, n, identical);
+    if (code == CLI_DONE && n == 0)
+        cli_say("the store has no models, so there is nothing to compare");
+    free(verdicts);
+    efface_models_free(models);
+    return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    return cli_run_on_models("verify", n_arguments, arguments, verify);
+}
+
+const cli_command cli_verify = {
+    "verify",
+    "fit every model again and compare it byte by byte",
+    "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
+    "Fits every model again to the rows of the store, with its parameters and seed,\n"
+    "and compares it byte by byte with the model in the store. They must be\n"
+    "identical, even after rows were forgotten or learned.\n"
+    "  --model NAME   only this model\n"
+    "  --wait SECONDS how long to wait for a busy store (5)\n"
+    "  --json         as JSON: identical, and models with name, identical and digest;\n"
+    "                 for a model that differs also what and where\n"
+    "Takes as long as fitting. efface check is faster and looks for damage.\n"
+    "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
+    "6 damaged.\n"
+    "example: efface verify people.store\n",
+    run,
+    NULL,
+};

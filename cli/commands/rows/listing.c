@@ -1,0 +1,88 @@
+/* Where show and owners write, and in which form. */
+#include "commands/rows/listing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+const char *const cli_form_words[] = {"text", "csv", "json", NULL};
+
+bool cli_choose_form(cli_listing *listing) {
+    const bool to_stdout = cli_is_stdout(listing->out_path);
+    if (listing->form < 0) {
+        const cli_format named = to_stdout ? CLI_OTHER : cli_format_of(listing->out_path);
+        if (!to_stdout && named != CLI_CSV && named != CLI_JSON) {
+            (void)cli_wrong("the format follows from the name of FILE, which must end in .csv or "
+                            ".json; or name it with --format");
+            return false;
+        }
+        listing->form = named == CLI_CSV                       ? CLI_AS_CSV
+                        : named == CLI_JSON || listing->json   ? CLI_AS_JSON
+                        : listing->out_path != NULL /* -o - */ ? CLI_AS_CSV
+                                                               : CLI_AS_TEXT;
+    }
+    if (to_stdout && listing->json && listing->form != CLI_AS_JSON) {
+        (void)cli_wrong(
+            "--json and --format %s cannot share standard output; use one of them, or -o FILE",
+            cli_form_words[listing->form]);
+        return false;
+    }
+    return true;
+}
+
+static void put_number(FILE *out, const cli_token *token) {
+    if (token->is_signed)
+        fprintf(out, "%" PRId64, (int64_t)token->number);
+    else
+        fprintf(out, "%" PRIu64, token->number);
+}
+
+void cli_put_token(FILE *out, const cli_token *token, const char *none) {
+    if (token->none)
+        fputs(none, out);
+    else if (token->text != NULL)
+        cli_put_text(out, token->text);
+    else
+        put_number(out, token);
+}
+
+void cli_csv_token(FILE *out, const cli_token *token) {
+    if (token->none)
+        return;
+    if (token->text != NULL)
+        cli_csv_text(out, token->text);
+    else
+        put_number(out, token);
+}
+
+void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
+    char digits[24];
+    if (token->none || token->text != NULL) {
+        cli_json_text(json, key, token->none ? NULL : token->text);
+        return;
+    }
+    if (token->is_signed)
+        snprintf(digits, sizeof digits, "%" PRId64, (int64_t)token->number);
+    else
+        snprintf(digits, sizeof digits, "%" PRIu64, token->number);
+    cli_json_raw(json, key, digits);
+}
+
+void cli_format_value(char text[32], float value, double offset) {
+    if (isnan(value)) {
+        text[0] = '\0';
+        return;
+    }
+    if (offset != 0.0 && cli_format_whole(text, (double)value + offset))
+        return;
+    for (int digits = 6; digits <= (offset == 0.0 ? 9 : 17); digits++) {
+        snprintf(text, 32, "%.*g", digits, (double)value + offset);
+        if ((offset == 0.0 ? strtof(text, NULL) : (float)(strtod(text, NULL) - offset)) == value)
+            break;
+    }
+}
+
+void cli_say_no_texts(const efface_store_info *info) {
+    if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
+        cli_say("the store keeps no texts: ids and owners that were texts are shown as numbers");
+}

@@ -1,0 +1,52 @@
+/* Columns that a model predicts, as --target names them. */
+#include "input/columns/target_columns.h"
+
+#include <stdlib.h>
+
+static bool *mark(const cli_chosen *chosen, const cli_named_columns *targets) {
+    bool *const marked = calloc(chosen->of.n + (size_t)1, sizeof *marked);
+    for (uint32_t i = 0; marked != NULL && i < chosen->n_columns; i++)
+        marked[chosen->columns[i]] = true;
+    for (uint32_t i = 0; marked != NULL && i < targets->n; i++)
+        marked[targets->columns[i]] = true;
+    return marked;
+}
+
+/* Adds the targets to a choice, and turns them from columns of all into columns of the choice. */
+static int place(cli_chosen *chosen, cli_named_columns *targets) {
+    bool *const marked = mark(chosen, targets);
+    uint32_t *const columns = malloc((chosen->of.n + (size_t)1) * sizeof *columns);
+    uint32_t *const places = malloc((chosen->of.n + (size_t)1) * sizeof *places);
+    uint32_t n = 0;
+    if (marked == NULL || columns == NULL || places == NULL) {
+        free(marked);
+        free(columns);
+        free(places);
+        return cli_out_of_memory();
+    }
+    for (uint32_t i = 0; i < chosen->of.n; i++) {
+        if (!marked[i])
+            continue;
+        places[i] = n;
+        columns[n++] = i;
+    }
+    for (uint32_t i = 0; i < targets->n; i++)
+        targets->columns[i] = places[targets->columns[i]];
+    free(chosen->columns);
+    chosen->columns = columns;
+    chosen->n_columns = n;
+    free(marked);
+    free(places);
+    return CLI_DONE;
+}
+
+int cli_find_targets(const cli_texts *lists, cli_chosen *chosen, cli_named_columns *targets) {
+    int code = cli_find_named("--target", lists, &chosen->of, targets);
+    if (code == CLI_DONE && chosen->columns != NULL)
+        code = place(chosen, targets);
+    const uint32_t n = chosen->columns != NULL ? chosen->n_columns : chosen->of.n;
+    if (code == CLI_DONE && targets->n == n)
+        code = cli_wrong("--target names every column of the model, so that no feature is left to "
+                         "predict from; choose more columns with --columns");
+    return code;
+}

@@ -1,0 +1,40 @@
+/* What a model, or a published one, predicts for rows, and how it is written: the numbers of
+ * clusters, classes, values, probabilities. What they are is the model's to say; no family is
+ * named here. */
+#ifndef CLI_PREDICTIONS_H
+#define CLI_PREDICTIONS_H
+
+#include "models/answers/asked.h"
+#include "output/output.h"
+
+typedef struct cli_predictions {
+    efface_predicts kind;
+    uint32_t n_numbers; /* for each row */
+    size_t n_rows;
+    efface_number *numbers;
+    cli_classes classes; /* of a model that has them */
+    char **names;        /* of the numbers, if each has its own: a target, a component, a class */
+} cli_predictions;
+
+/* "clusters", "classes", "values" or "probabilities". */
+const char *cli_predicts_name(efface_predicts kind);
+
+/* Predicts the rows of a set, in the order of positions, in the units of the data; or, with
+ * `probabilities`, how likely each class is. `columns` are those of the set for the columns of the
+ * model, and EFFACE_NO_COLUMN where it looks at none; NULL: all, in their order. CLI_DONE or, after
+ * a message, another exit code; to be freed in any case. */
+int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_t *columns,
+                     bool probabilities, cli_predictions *out);
+void cli_predictions_free(cli_predictions *predictions);
+
+/* The name, or names, of what is predicted, as fields of the first line of a CSV file; and one row,
+ * without the end of the line. */
+void cli_csv_prediction_names(FILE *out, const cli_predictions *predictions);
+void cli_csv_prediction(FILE *out, const cli_predictions *predictions, size_t row);
+
+/* All rows as an array with a key, after the names where there are any; or as an .npy file. `order`
+ * lists the rows; NULL: as they are. A row is an array if there are several numbers for each. */
+void cli_json_predictions(cli_json *json, const cli_predictions *predictions, const size_t *order);
+void cli_npy_predictions(FILE *out, const cli_predictions *predictions, const size_t *order);
+
+#endif

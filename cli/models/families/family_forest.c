@@ -1,0 +1,219 @@
+/* Forests on the command line: the options of fit, and what it warns of. */
+#include "models/families/family_forest_details.h"
+
+#include "input/columns/column_offsets.h"
+#include "models/answers/asked.h"
+#include "models/families/family_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_OPTIONS = 10 }; /* with the one that ends the list */
+
+typedef struct choices {
+    efface_forest_params params;
+    uint32_t trees_of_row; /* 0: not given */
+    int rows, criterion;
+    cli_option options[N_OPTIONS];
+} choices;
+
+static const char *const rows_words[] = {"all", "some", "poisson", NULL};
+static const char *const criterion_words[] = {"gini", "entropy", NULL};
+
+static cli_option *begin(void *room) {
+    choices *const c = room;
+    efface_forest_params *const p = &c->params;
+    const cli_option options[N_OPTIONS] = {
+        {"--trees", CLI_COUNT, &p->n_trees, NULL},
+        {"--candidates", CLI_WHOLE, &p->n_candidates, NULL},
+        {"--depth", CLI_WHOLE, &p->max_depth, NULL},
+        {"--min-split", CLI_COUNT, &p->min_split, NULL},
+        {"--min-leaf", CLI_COUNT, &p->min_leaf, NULL},
+        {"--rows", CLI_WORD, &c->rows, rows_words},
+        {"--trees-of-row", CLI_COUNT, &c->trees_of_row, NULL},
+        {"--criterion", CLI_WORD, &c->criterion, criterion_words},
+        {"--bound", CLI_REAL, &p->bound, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_forest_params_init(p);
+    c->rows = (int)p->rows;
+    c->criterion = (int)p->criterion;
+    memcpy(c->options, options, sizeof options);
+    return c->options;
+}
+
+static efface_params *ask(void *room, efface_new_model *asked) {
+    choices *const c = room;
+    (void)asked;
+    c->params.rows = (efface_forest_rows)c->rows;
+    c->params.criterion = (efface_criterion)c->criterion;
+    if (c->trees_of_row != 0 && c->params.rows != EFFACE_FOREST_SOME) {
+        (void)cli_wrong("--trees-of-row says in how many trees a row is: it needs --rows some");
+        return NULL;
+    }
+    if (c->trees_of_row > c->params.n_trees) {
+        (void)cli_wrong("--trees-of-row %" PRIu32 " is more than there are trees, %" PRIu32,
+                        c->trees_of_row, c->params.n_trees);
+        return NULL;
+    }
+    if (c->trees_of_row != 0)
+        c->params.trees_of_row = c->trees_of_row;
+    return &c->params.common;
+}
+
+static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
+    choices *const c = room;
+    (void)n_targets;
+    c->params.target = targets[0];
+}
+
+static void set_inputs(void *room, bool missing, const uint32_t *categories,
+                       uint32_t n_categories) {
+    choices *const c = room;
+    c->params.missing = missing;
+    c->params.categories = n_categories > 0 ? categories : NULL;
+    c->params.n_categories = n_categories;
+}
+
+/* ---- warnings: nothing here is an error */
+
+static bool has_target(const efface_model *model) {
+    return efface_forest_get_params(model).target != EFFACE_NO_COLUMN;
+}
+
+/* Rows that take no part. */
+static void warn_without(const efface_model *model) {
+    const uint64_t n = efface_model_get_info(model).n_rows - efface_forest_get_info(model).n_rows;
+    if (n > 0)
+        cli_warn("%" PRIu64 " row%s no %s, and take%s no part in the model", n,
+                 n == 1 ? " has" : "s have", has_target(model) ? "target" : "class",
+                 n == 1 ? "s" : "");
+}
+
+/* Classes that make no sense: one, or as many as there are rows. */
+static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
+    enum { MANY = 20 };
+    const cli_asked of = {.model = model, .store = chosen->of.store};
+    const uint32_t n = efface_model_get_info(model).n_classes;
+    const uint64_t n_rows = efface_forest_get_info(model).n_rows;
+    char digits[CLI_MADE_UP];
+    cli_classes classes;
+    if (n == 1 && cli_read_classes(&of, &classes) == CLI_DONE) {
+        cli_warn("all rows have the class '%.60s', which is all that the model can predict",
+                 cli_class_name(&classes, classes.numbers[0], digits));
+        cli_classes_free(&classes);
+    }
+    if (n > MANY && n > n_rows / 2)
+        cli_warn("there are %" PRIu32 " classes in %" PRIu64
+                 " rows; if the column is one of numbers, predict it with --target",
+                 n, n_rows);
+}
+
+/* The smallest and largest value of a column that are there; false if there is none. */
+static bool find_range(const efface_data *rows, uint32_t column, double *least, double *most) {
+    float *const values = malloc(efface_data_n_columns(rows) * sizeof *values);
+    bool any = false;
+    for (size_t i = 0; i < efface_data_n_rows(rows) && values != NULL; i++) {
+        efface_data_values(rows, i, values);
+        const double value = (double)values[column];
+        if (isnan(value))
+            continue;
+        *least = !any || value < *least ? value : *least;
+        *most = !any || value > *most ? value : *most;
+        any = true;
+    }
+    free(values);
+    return any;
+}
+
+/* The smallest power of two that is above a positive number. */
+static double power_above(double size) {
+    double power = 1.0;
+    while (power <= size)
+        power *= 2.0;
+    while (power / 2.0 > size && power > 1e-30)
+        power /= 2.0;
+    return power;
+}
+
+/* A target whose values differ little compared to their size: the grid has 23 bits of the largest
+ * magnitude, and less than 8 are left for the differences. */
+static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
+    const efface_forest_params params = efface_forest_get_params(model);
+    const uint32_t column =
+        chosen->columns != NULL ? chosen->columns[params.target] : params.target;
+    efface_data *loaded = NULL;
+    double least = 0.0, most = 0.0;
+    if (chosen->of.data == NULL &&
+        efface_store_load(chosen->of.store, NULL, &loaded, NULL, NULL) != EFFACE_OK)
+        return;
+    const efface_data *const rows = chosen->of.data != NULL ? chosen->of.data : loaded;
+    if (find_range(rows, column, &least, &most)) {
+        const double largest = -least > most ? -least : most;
+        const double size = params.bound > 0.0 ? params.bound : largest;
+        const double steps = (most - least) / power_above(size) * 8388608.0;
+        char option[CLI_OFFSET_OPTION] = "--offset";
+        const bool is_coarse = steps > 0.0 && steps < 256.0;
+        if (is_coarse && size > 2.0 * largest)
+            cli_warn("--bound is so large that less than 8 bits of the differences between targets "
+                     "are kept; give a smaller one");
+        else if (is_coarse && cli_offset_option(option, rows, column))
+            cli_warn("values of the target differ so little compared to their size that less than "
+                     "8 bits of the differences are kept; create the store again with %s",
+                     option);
+    }
+    efface_data_free(loaded);
+}
+
+static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+    (void)room;
+    warn_without(model);
+    if (efface_model_get_info(model).n_numbers == 0)
+        cli_warn("the model cannot predict yet: no row has a %s",
+                 has_target(model) ? "target" : "class");
+    else if (has_target(model))
+        warn_coarse(model, chosen);
+    else
+        warn_classes(model, chosen);
+}
+
+const cli_family cli_family_forest = {
+    .number = EFFACE_FAMILY_FOREST,
+    .name = "forest",
+    .help = "usage: efface fit DATA --family forest (--class COL | --target COL) -o STORE\n"
+            "       efface fit --family forest [--target COL] -o STORE --model NAME\n"
+            "Grows extremely randomised trees, which predict the class of a row or a number.\n"
+            "  --class COL         the column of DATA with the class of each row, a text or\n"
+            "                      a whole number; rows of a store have their labels\n"
+            "  --target COL        instead of classes: the column of numbers to predict\n"
+            "  --trees N           how many trees (100)\n"
+            "  --candidates N      columns that a node chooses from (0: two thirds of the\n"
+            "                      square root of their number, with --target a third of\n"
+            "                      their number; but at least 5)\n"
+            "  --depth N           of trees at most (0: no limit)\n"
+            "  --min-split N       a node with fewer rows is not split (2)\n"
+            "  --min-leaf N        rows on each side of a split at least (1)\n"
+            "  --rows WHICH        of each tree: all (default); some: each row is in\n"
+            "                      --trees-of-row K (10) trees; poisson: as in a bootstrap\n"
+            "  --criterion C       gini (default) or entropy, for classes\n"
+            "  --missing           values may be missing: fields that are empty, NA or ?\n"
+            "  --categories LIST   columns whose values have no order, by name or number;\n"
+            "                      they may be texts: city,7\n"
+            "  --bound B           the largest magnitude of a target\n"
+            "Further options are those of efface fit --help. efface info shows which columns\n"
+            "matter; efface export writes a file for prediction only.\n"
+            "example: efface fit people.csv --id id --family forest --class kind \\\n"
+            "             --categories city --missing -o people.store\n",
+    .is_alone = true,
+    .n_bytes = sizeof(choices),
+    .begin = begin,
+    .ask = ask,
+    .needs = CLI_NEEDS_TARGET_OR_CLASSES,
+    .set_targets = set_targets,
+    .set_inputs = set_inputs,
+    .warn = warn,
+    .write_file = efface_forest_export,
+    .add_details = cli_forest_add_details,
+};

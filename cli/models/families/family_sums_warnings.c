@@ -1,0 +1,160 @@
+/* What fit warns of after it summed up rows. Nothing here is an error. */
+#include "models/families/family_sums_details.h"
+
+#include "input/columns/column_offsets.h"
+#include "models/answers/asked.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NAMES = 4 };
+
+/* The column of the store that a column of the model is. */
+static uint32_t column_of(const cli_chosen *chosen, uint32_t column) {
+    return chosen->columns != NULL ? chosen->columns[column] : column;
+}
+
+/* The rows that were fitted: those at hand, or those of the store. `loaded` is to be freed. NULL,
+ * without a word, if they cannot be read: a warning is not worth an error. */
+static const efface_data *rows_of(const cli_chosen *chosen, efface_data **loaded) {
+    if (chosen->of.data != NULL)
+        return chosen->of.data;
+    return efface_store_load(chosen->of.store, NULL, loaded, NULL, NULL) == EFFACE_OK ? *loaded
+                                                                                      : NULL;
+}
+
+/* ---- columns */
+
+static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
+    char options[512] = "";
+    size_t used = 0;
+    uint32_t n;
+    uint32_t *const coarse = cli_sums_listed(model, efface_sums_coarse_columns, &n);
+    efface_data *loaded = NULL;
+    const efface_data *const rows = coarse != NULL && n > 0 ? rows_of(chosen, &loaded) : NULL;
+    if (rows != NULL) {
+        const uint32_t n_named = n < MOST_NAMES ? n : MOST_NAMES;
+        for (uint32_t i = 0; i < n_named; i++) {
+            char option[CLI_OFFSET_OPTION];
+            if (cli_offset_option(option, rows, column_of(chosen, coarse[i])))
+                used += (size_t)snprintf(options + used, sizeof options - used, " %s", option);
+        }
+        cli_warn("values of %" PRIu32 " column%s differ so little compared to their size that less "
+                 "than 8 bits of the differences are kept; create the store again with%s%s",
+                 n, n == 1 ? "" : "s", used > 0 ? options : " --offset",
+                 n > n_named ? ", and offsets for the others" : "");
+    }
+    efface_data_free(loaded);
+    free(coarse);
+}
+
+static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
+    const bool fourier = efface_sums_get_params(model).n_fourier != 0;
+    char names[MOST_NAMES * 100] = "";
+    size_t used = 0;
+    uint32_t n;
+    uint32_t *const dropped = cli_sums_listed(model, efface_sums_dropped, &n);
+    for (uint32_t i = 0; i < n && i < MOST_NAMES && dropped != NULL && !fourier; i++) {
+        const uint32_t column = column_of(chosen, dropped[i]);
+        char brackets[80];
+        cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%" PRIu32 "%s",
+                                 i == 0 ? ": " : ", ", column + 1, brackets);
+    }
+    if (n > 0 && dropped != NULL)
+        cli_warn("%" PRIu32 " feature%s constant, or depend%s on others, and %s left out%s%s", n,
+                 n == 1 ? " is" : "s are", n == 1 ? "s" : "", n == 1 ? "is" : "are", names,
+                 n > MOST_NAMES && !fourier ? ", ..." : "");
+    free(dropped);
+}
+
+/* Offsets move the origin, which a regression without an intercept goes through. */
+static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
+    const efface_sums_params params = efface_sums_get_params(model);
+    const bool has_one = (params.view != EFFACE_VIEW_LINEAR && params.view != EFFACE_VIEW_RIDGE) ||
+                         params.linear.intercept != 0;
+    const double *const offsets =
+        chosen->of.data != NULL ? efface_data_offsets(chosen->of.data) : NULL;
+    bool moved = false;
+    for (uint32_t j = 0; j < efface_model_get_info(model).n_columns; j++) {
+        const uint32_t column = column_of(chosen, j);
+        if (chosen->of.data != NULL)
+            moved = moved || (offsets != NULL && offsets[column] != 0.0);
+        else if (chosen->of.store != NULL)
+            moved = moved || efface_store_offset(chosen->of.store, column) != 0.0;
+    }
+    if (moved && !has_one)
+        cli_warn(
+            "columns have offsets, which move the origin: without an intercept, the model is 0 "
+            "at the offsets and not where the columns are 0");
+}
+
+/* ---- classes */
+
+static int compare(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows of each class and, behind them, rows without one; of all ranks. */
+static int count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
+    for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
+        const int64_t label = efface_data_row(rows, i).label;
+        const int64_t *const found =
+            label != EFFACE_NO_LABEL && classes->n > 0
+                ? bsearch(&label, classes->numbers, classes->n, sizeof label, compare)
+                : NULL;
+        counts[classes->n] += label == EFFACE_NO_LABEL;
+        if (found != NULL)
+            counts[found - classes->numbers]++;
+    }
+    return cli_sum(counts, classes->n + (size_t)1);
+}
+
+static void say_single(const cli_classes *classes, const uint64_t *counts) {
+    uint32_t n = 0, first = 0;
+    char digits[CLI_MADE_UP];
+    for (uint32_t i = classes->n; i-- > 0;)
+        if (counts[i] == 1) {
+            first = i;
+            n++;
+        }
+    if (n > 0)
+        cli_warn("%" PRIu32 " class%s one row only, which says nothing of how its rows differ; the "
+                 "first is '%.60s'",
+                 n, n == 1 ? " has" : "es have",
+                 cli_class_name(classes, classes->numbers[first], digits));
+}
+
+static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
+    const cli_asked of = {.model = model, .store = chosen->of.store};
+    efface_data *loaded = NULL;
+    cli_classes classes;
+    const efface_data *const rows = rows_of(chosen, &loaded);
+    const int code = cli_read_classes(&of, &classes);
+    uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
+    if (code == CLI_DONE && rows != NULL && counts != NULL &&
+        count_rows(rows, &classes, counts) == CLI_DONE) {
+        const uint64_t n_without = counts[classes.n];
+        if (n_without > 0)
+            cli_warn("%" PRIu64 " row%s no class, and take%s no part in the model", n_without,
+                     n_without == 1 ? " has" : "s have", n_without == 1 ? "s" : "");
+        say_single(&classes, counts);
+    }
+    free(counts);
+    cli_classes_free(&classes);
+    efface_data_free(loaded);
+}
+
+void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
+    const cli_asked of = {.model = model, .store = chosen->of.store};
+    efface_error why;
+    if (!cli_sums_can_predict(&of, &why))
+        cli_warn("the model cannot predict yet: %s", why.message);
+    warn_coarse(model, chosen);
+    warn_dropped(model, chosen);
+    warn_origin(model, chosen);
+    if (cli_view_has_classes(efface_sums_get_params(model).view))
+        warn_classes(model, chosen);
+}
