@@ -1,5 +1,6 @@
 /* What is done with the arguments of a program: a command of its table, or help. */
-#include "cli.h"
+#include "output/messages.h"
+#include "output/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,10 @@
  *
  * In the agreement the numbers below the number of ranks are ranks at their end; the library's own
  * numbers, which go from 0 to the number of ranks, come after them. */
+#include "ranks.h"
+
 #include "output/held_messages.h"
+#include "output/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,11 @@
 /* efface-mpi spread: the rows of a store in parts, over another number of ranks. */
 #include "cluster_commands.h"
-
 #include "input/options.h"
+#include "input/secrets.h"
+#include "input/stores.h"
+#include "output/escape.h"
 #include "output/json_writer.h"
+#include "ranks.h"
 
 static int spread(const char *path, const cli_open *how) {
     efface_store_options options;

@@ -1,7 +1,7 @@
 /* efface-mpi: the commands of efface (cli/) on the ranks of an MPI program. */
-#include "cluster_commands.h"
-
 #include "efface/efface_mpi.h"
+#include "cluster_commands.h"
+#include "ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 /* Asks before a change that cannot be undone. */
-#include "cli.h"
+#include "input/asking.h"
+
+#include "output/escape.h"
+#include "output/messages.h"
+#include "ranks.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
-#include "cli.h"
+#include "output/messages.h"
 
 /* What `value` of an option points to. A flag takes no value; a place is an argument without a
  * name, in the order of the table. */

@@ -1,6 +1,8 @@
 /* DATA that is several files, or that ranks read together. */
 #include "input/part_files.h"
 
+#include "ranks.h"
+
 #include <stdlib.h>
 #include <string.h>
 

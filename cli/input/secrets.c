@@ -1,5 +1,9 @@
 /* Random numbers, and the files of keys. Nothing here is ever printed. */
-#include "cli.h"
+#include "input/secrets.h"
+
+#include "output/escape.h"
+#include "output/messages.h"
+#include "ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 /* Opening stores, choosing models, and the names of things. */
-#include "cli.h"
+#include "input/stores.h"
+
+#include "input/secrets.h"
+#include "ranks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,13 +96,4 @@ int cli_choose_model(efface_store *store, const char *wanted, efface_stored_mode
             n_models);
     efface_models_free(models);
     return code;
-}
-
-void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n_bytes; i++) {
-        hex[2 * i] = digits[bytes[i] >> 4];
-        hex[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    hex[2 * n_bytes] = '\0';
 }

@@ -1,6 +1,9 @@
 /* Reading files of lines. */
 #include "input/text_lines.h"
 
+#include "input/secrets.h"
+#include "output/messages.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

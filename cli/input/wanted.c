@@ -1,6 +1,9 @@
 /* The rows that a command is about. Everything is read and checked before anything is done. */
 #include "input/wanted.h"
 
+#include "input/secrets.h"
+#include "ranks.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

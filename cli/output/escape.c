@@ -1,6 +1,8 @@
 /* Texts of any bytes: names from files and stores may hold what a terminal would obey and what no
  * JSON may hold. */
-#include "cli.h"
+#include "output/escape.h"
+
+#include <stdbool.h>
 
 static bool continues(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
@@ -47,4 +49,13 @@ void cli_put_text(FILE *out, const char *text) {
                 fprintf(out, "\\x%02x", (unsigned char)text[i]);
         text += next.n_bytes;
     }
+}
+
+void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < n_bytes; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    hex[2 * n_bytes] = '\0';
 }

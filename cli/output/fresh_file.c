@@ -1,6 +1,9 @@
 /* Files with results that only the change itself can give. */
 #include "output/fresh_file.h"
 
+#include "output/messages.h"
+#include "ranks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

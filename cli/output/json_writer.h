@@ -3,6 +3,8 @@
 #ifndef CLI_JSON_WRITER_H
 #define CLI_JSON_WRITER_H
 
+#include "output/escape.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

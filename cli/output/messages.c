@@ -1,8 +1,11 @@
 /* What is said on standard error, and the exit codes that go with it. docs/man/efface.1 has the
  * form of messages with --json. */
-#include "output/held_messages.h"
+#include "output/messages.h"
 
+#include "output/held_messages.h"
 #include "output/json_writer.h"
+#include "output/progress.h"
+#include "ranks.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,6 +2,10 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "output/output.h"
 
+#include "input/secrets.h"
+#include "output/messages.h"
+#include "ranks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,7 +3,9 @@
  * The library tells how much is done, on the thread that called it, and is told whether to go on.
  * That may be every few microseconds, so it only leaves a number here. A timer's signal draws the
  * line; the handler formats by hand, looks at a clock and writes, which is allowed in a handler. */
-#include "cli.h"
+#include "output/progress.h"
+
+#include "ranks.h"
 
 #include <errno.h>
 #include <signal.h>

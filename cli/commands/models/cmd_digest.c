@@ -1,5 +1,6 @@
 /* efface digest: the digests of models, for comparison. */
 #include "commands/models/on_models.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
 
 static void print_one(cli_json *json, bool as_json, const efface_stored_model *model) {

@@ -1,5 +1,7 @@
 /* efface drop: takes a model out of a store. */
+#include "input/asking.h"
 #include "input/options.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
 
 static int run(int n_arguments, char **arguments) {

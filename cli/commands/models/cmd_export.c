@@ -1,7 +1,9 @@
 /* efface export: tables, predictions for the rows, canonical bytes and receipts as files. */
+#include "input/stores.h"
 #include "models/answers/predictions.h"
 #include "models/answers/table_files.h"
 #include "models/families/family_table.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,6 +3,9 @@
 #include "commands/models/fit_columns.h"
 #include "input/columns/column_offsets.h"
 #include "input/part_files.h"
+#include "input/secrets.h"
+#include "input/stores.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -2,9 +2,11 @@
  * its rows are read. */
 #include "input/data_files.h"
 #include "input/options.h"
+#include "input/stores.h"
 #include "models/answers/predictions.h"
 #include "models/details/model_details.h"
 #include "output/output.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

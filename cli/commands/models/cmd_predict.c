@@ -1,7 +1,10 @@
 /* efface predict: what a model of a store, or a published one, predicts for each row of a file. */
 #include "input/columns/category_columns.h"
+#include "input/secrets.h"
+#include "input/stores.h"
 #include "models/answers/input_columns.h"
 #include "models/answers/predictions.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

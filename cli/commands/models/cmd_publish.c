@@ -1,5 +1,6 @@
 /* efface publish: a model with randomness of its own, as a file for prediction. */
 #include "input/options.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
 #include "output/output.h"
 

@@ -1,5 +1,8 @@
 /* efface rekey: other randomness for models. */
+#include "input/asking.h"
 #include "input/options.h"
+#include "input/secrets.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
 
 #include <string.h>

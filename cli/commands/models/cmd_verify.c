@@ -1,5 +1,6 @@
 /* efface verify: fits every model anew and compares. */
 #include "commands/models/on_models.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "commands/models/fit_columns.h"
 
 #include "input/columns/target_columns.h"
+#include "input/secrets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "commands/models/on_models.h"
 
 #include "input/options.h"
+#include "input/stores.h"
 
 int cli_run_on_models(const char *command, int n_arguments, char **arguments,
                       int (*act)(efface_store *store, const char *name, bool as_json)) {

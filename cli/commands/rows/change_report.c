@@ -1,6 +1,7 @@
 /* What forget, learn and update print: for people, and as JSON. */
 #include "commands/rows/change_report.h"
 
+#include "input/stores.h"
 #include "output/json_writer.h"
 
 #include <errno.h>

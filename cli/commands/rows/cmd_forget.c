@@ -1,5 +1,7 @@
 /* efface forget: rows and owners leave the store and every model. */
 #include "commands/rows/change_report.h"
+#include "input/asking.h"
+#include "input/stores.h"
 #include "input/wanted.h"
 
 #include <inttypes.h>

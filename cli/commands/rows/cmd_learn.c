@@ -1,6 +1,7 @@
 /* efface learn: rows join the store and every model. */
 #include "commands/rows/change_report.h"
 #include "input/data_files.h"
+#include "output/progress.h"
 
 #include <inttypes.h>
 #include <string.h>

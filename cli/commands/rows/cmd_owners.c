@@ -1,5 +1,6 @@
 /* efface owners: whose rows a store has, and how many. */
 #include "commands/rows/listing.h"
+#include "input/stores.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* efface show: what a store has of somebody. */
 #include "commands/rows/listing.h"
+#include "input/secrets.h"
+#include "input/stores.h"
 #include "input/wanted.h"
 
 #include <inttypes.h>

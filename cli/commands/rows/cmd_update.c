@@ -1,6 +1,8 @@
 /* efface update: rows get new values, in the store and in every model. */
 #include "commands/rows/change_report.h"
+#include "input/asking.h"
 #include "input/data_files.h"
+#include "output/progress.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* efface check: looks for damage. */
 #include "input/options.h"
+#include "input/secrets.h"
+#include "input/stores.h"
 #include "output/json_writer.h"
+#include "ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* efface receipt: makes keys for receipts, verifies receipts, and looks for rows in them. */
+#include "input/secrets.h"
+#include "input/stores.h"
 #include "input/text_lines.h"
 #include "input/wanted.h"
 #include "output/json_writer.h"

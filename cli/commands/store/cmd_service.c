@@ -1,7 +1,7 @@
 /* efface serve, efface token: these are commands of another program, efface-serve, which needs
  * libraries that efface does not. It is looked for beside this program and where both are
  * installed, and nowhere else: whoever can write to a folder of PATH should not get the keys. */
-#include "cli.h"
+#include "output/messages.h"
 
 #include <errno.h>
 #include <stdlib.h>

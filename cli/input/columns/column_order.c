@@ -1,6 +1,9 @@
 /* Rows for a store that is there. Columns are known by their names where both sides have names, so
  * that a file with the same columns in another order does no harm. */
 #include "input/data_files.h"
+#include "input/secrets.h"
+#include "output/progress.h"
+#include "ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

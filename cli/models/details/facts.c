@@ -2,6 +2,7 @@
  * goes wrong has to be known before anything is: so they are kept. */
 #include "models/details/facts.h"
 
+#include "output/messages.h"
 #include "output/output.h"
 
 #include <inttypes.h>

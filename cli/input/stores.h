@@ -1,0 +1,41 @@
+/* Opening stores and choosing models. */
+#ifndef CLI_STORES_H
+#define CLI_STORES_H
+
+#include "input/options.h"
+#include "output/progress.h"
+
+/* How a store is opened: what to do there, and key files to sign receipts and to hash ids in them
+ * with, or NULL. */
+typedef struct cli_open {
+    efface_access access;
+    const char *sign;
+    const char *receipt_key;
+    double wait; /* seconds for other processes; < 0: the default */
+    bool alone;  /* by this rank alone: the store is one file */
+} cli_open;
+
+/* False, after a message, if it cannot be opened; `code` then has the exit code. */
+bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code);
+
+/* The same as options of the library, for a command that makes a store. They point into `keys`;
+ * wipe it afterwards. False, after a message, if a key cannot be read. */
+typedef struct cli_keys {
+    unsigned char secret[EFFACE_SECRET_KEY_BYTES], receipt[EFFACE_RECEIPT_KEY_BYTES];
+} cli_keys;
+
+bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
+                       int *code);
+
+/* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
+ * after a message another exit code. */
+int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info);
+int cli_find_model(efface_store *store, const char *name, efface_stored_model *info);
+
+/* Whether there is a file of that name, and not a folder. */
+bool cli_is_file(const char *path);
+
+/* Whether a file is a published model, as far as its first bytes tell. */
+bool cli_is_published(const char *path);
+
+#endif

@@ -1,0 +1,24 @@
+/* Texts of any bytes, as they come from files and stores, and bytes as digits. */
+#ifndef CLI_ESCAPE_H
+#define CLI_ESCAPE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Writes a text: valid UTF-8 as it is, control characters and other bytes as \xHH. NULL is
+ * nothing. */
+void cli_put_text(FILE *out, const char *text);
+
+typedef struct cli_character {
+    size_t n_bytes; /* at least 1 */
+    enum { CLI_VISIBLE, CLI_CONTROL, CLI_NO_CHARACTER } kind;
+} cli_character;
+
+/* What a text that does not end here begins with. CLI_NO_CHARACTER: a byte that is no UTF-8. */
+cli_character cli_next_character(const char *text);
+
+/* Hexadecimal digits, and a zero byte behind them. */
+#define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
+void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
+
+#endif
