@@ -1539,6 +1539,10 @@ EFFACE_API efface_status efface_store_create(const char *path, const efface_data
                                              const efface_new_model *models, size_t n_models,
                                              efface_store **out, efface_error *error);
 
+/* Whether efface_store_create would find its name taken: by a file of any kind or, with a group, by
+ * a store in parts in that folder (see "the store: parts" below). Opens nothing. */
+EFFACE_API int efface_store_exists(const char *path, const efface_group *group);
+
 /* Opens a store; `options` NULL: to read. Errors: IO; FORMAT for a file that is not a store, or of
  * an older or newer format; CORRUPT, also for tables, triggers or views that are not ours; BUSY;
  * MEMORY; ARGUMENT for a receipt key that is missing or belongs to another store. */

@@ -370,6 +370,12 @@ efface_status efface_store_open(const char *path, const efface_store_options *op
                                   : ef_store_open_alone(path, options, out, error);
 }
 
+int efface_store_exists(const char *path, const efface_group *group) {
+    if (path == NULL)
+        return 0;
+    return group != NULL ? ef_folder_is_store(path) : access(path, F_OK) == 0;
+}
+
 /* ---------------------------------------------------------------- what is in it */
 
 /* Whether the labels of rows are texts: what the first of them is. No flag in the head says it,

@@ -8,10 +8,8 @@
 #include "ranks.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct choices {
     const char *store_path, *name, *like, *family_name;
@@ -350,19 +348,10 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     return code;
 }
 
-/* Whether there is a store; a folder is one of ranks when it has a manifest. */
-static bool has_store(const char *path) {
-    char manifest[PATH_MAX];
-    if (cli_group() == NULL)
-        return access(path, F_OK) == 0;
-    const int n = snprintf(manifest, sizeof manifest, "%s/manifest", path);
-    return n < (int)sizeof manifest && access(manifest, F_OK) == 0;
-}
-
 static int fit(choices *c) {
     efface_store *store = NULL;
     const bool is_new = c->data_paths.n > 0;
-    const bool exists = has_store(c->store_path);
+    const bool exists = efface_store_exists(c->store_path, cli_group()) != 0;
     /* Known before anything is read; the library looks again. */
     if (is_new && exists)
         return cli_failed("%s exists already: leave DATA out to add a model to it, or choose "

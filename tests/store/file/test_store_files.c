@@ -85,6 +85,20 @@ static void other_formats_are_refused(void **state) {
     empty_folder();
 }
 
+static void taken_names_are_known(void **state) {
+    (void)state;
+    const efface_group group = {.size = 1};
+    efface_store_close(make_store());
+    assert_int_equal(efface_store_exists(in_folder("missing.efface"), NULL), 0);
+    assert_int_equal(efface_store_exists(in_folder(STORE), NULL), 1);
+    assert_int_equal(efface_store_exists(folder, NULL), 1);
+    assert_int_equal(efface_store_exists(folder, &group), 0); /* ranks may make their parts there */
+    write_image(in_folder("manifest"), "", 0);
+    assert_int_equal(efface_store_exists(folder, &group), 1);
+    assert_int_equal(efface_store_exists(NULL, NULL), 0);
+    empty_folder();
+}
+
 /* A name that SQLite has a meaning of its own for is the name of a file here. */
 static void names_are_files(void **state) {
     (void)state;
@@ -186,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(other_formats_are_refused),
+        cmocka_unit_test(taken_names_are_known),
         cmocka_unit_test(names_are_files),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_store_that_was_cut_is_found_out),
