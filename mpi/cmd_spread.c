@@ -32,7 +32,7 @@ static void print_result(const char *path, bool as_json) {
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "store", path);
     cli_json_whole(&json, "parts", cli_group()->size);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 static int run(int n_arguments, char **arguments) {

@@ -59,3 +59,9 @@ void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex) {
     }
     hex[2 * n_bytes] = '\0';
 }
+
+cli_digits cli_hex_of(const unsigned char digest[EFFACE_DIGEST_BYTES]) {
+    cli_digits digits;
+    cli_hex(digest, EFFACE_DIGEST_BYTES, digits.text);
+    return digits;
+}

@@ -2,6 +2,8 @@
 #ifndef CLI_ESCAPE_H
 #define CLI_ESCAPE_H
 
+#include "efface/efface.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -20,5 +22,12 @@ cli_character cli_next_character(const char *text);
 /* Hexadecimal digits, and a zero byte behind them. */
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
+
+/* The same of a digest, for the length of an expression: cli_hex_of(digest).text. */
+typedef struct cli_digits {
+    char text[CLI_HEX_BYTES];
+} cli_digits;
+
+cli_digits cli_hex_of(const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
 #endif

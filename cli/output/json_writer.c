@@ -1,8 +1,6 @@
 /* Writing JSON. */
 #include "output/json_writer.h"
 
-#include "cli.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -43,12 +41,24 @@ void cli_json_open(cli_json *json, const char *key, char bracket) {
     fputc(bracket, json->out);
     assert(json->depth + 1 < CLI_JSON_DEPTH);
     json->filled[++json->depth] = false;
+    json->end[json->depth] = bracket == '{' ? '}' : ']';
 }
 
-void cli_json_close(cli_json *json, char bracket) {
-    fputc(bracket, json->out);
+cli_json cli_json_object(FILE *out) {
+    cli_json json = {.out = out};
+    cli_json_open(&json, NULL, '{');
+    return json;
+}
+
+void cli_json_close(cli_json *json) {
+    fputc(json->end[json->depth], json->out);
     if (--json->depth == 0)
         fputc('\n', json->out);
+}
+
+void cli_json_close_all(cli_json *json) {
+    while (json->depth > 0)
+        cli_json_close(json);
 }
 
 void cli_json_text(cli_json *json, const char *key, const char *text) {

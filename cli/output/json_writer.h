@@ -15,10 +15,15 @@ typedef struct cli_json {
     FILE *out;
     int depth;
     bool filled[CLI_JSON_DEPTH]; /* something stands there already: a comma comes first */
+    char end[CLI_JSON_DEPTH];    /* the bracket that closes it */
 } cli_json;
 
+/* An object that is open. */
+cli_json cli_json_object(FILE *out);
+
 void cli_json_open(cli_json *json, const char *key, char bracket); /* '{' or '[' */
-void cli_json_close(cli_json *json, char bracket);
+void cli_json_close(cli_json *json);
+void cli_json_close_all(cli_json *json);
 void cli_json_text(cli_json *json, const char *key, const char *text); /* NULL: null */
 void cli_json_whole(cli_json *json, const char *key, uint64_t value);
 void cli_json_whole_or_null(cli_json *json, const char *key, uint64_t value); /* 0: null */

@@ -46,8 +46,7 @@ typedef struct about {
 } about;
 
 static void say_json(const about *a, const char *message) {
-    cli_json json = {.out = stderr};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stderr);
     cli_json_open(&json, a->kind, '{');
     if (a->status != NULL) {
         cli_json_whole(&json, "code", (uint64_t)a->code);
@@ -60,8 +59,7 @@ static void say_json(const about *a, const char *message) {
         cli_json_whole_or_null(&json, "line", place != NULL ? place->line : 0);
         cli_json_whole_or_null(&json, "column", place != NULL ? place->column : 0);
     }
-    cli_json_close(&json, '}');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 enum { RED = 31 };

@@ -4,16 +4,14 @@
 #include "output/json_writer.h"
 
 static void print_one(cli_json *json, bool as_json, const efface_stored_model *model) {
-    char hex[CLI_HEX_BYTES];
-    cli_hex(model->digest, sizeof model->digest, hex);
     if (!as_json) {
-        printf("%s  %s\n", model->name, hex);
+        printf("%s  %s\n", model->name, cli_hex_of(model->digest).text);
         return;
     }
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "name", model->name);
-    cli_json_text(json, "digest", hex);
-    cli_json_close(json, '}');
+    cli_json_text(json, "digest", cli_hex_of(model->digest).text);
+    cli_json_close(json);
 }
 
 static int print_digests(efface_store *store, const char *name, bool as_json) {
@@ -36,8 +34,8 @@ static int print_digests(efface_store *store, const char *name, bool as_json) {
     for (size_t i = 0; i < n; i++)
         print_one(&json, as_json, name != NULL ? &one : &models[i]);
     if (as_json) {
-        cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
+        cli_json_close(&json);
     }
     efface_models_free(models);
     return CLI_DONE;

@@ -39,10 +39,9 @@ static int run(int n_arguments, char **arguments) {
         printf("model %s dropped\n", name);
         return CLI_DONE;
     }
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "dropped", name);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     return CLI_DONE;
 }
 

@@ -66,9 +66,9 @@ static int write_labels(FILE *out, cli_format format, const cli_asked *by, const
         efface_text_free(text);
     }
     if (format == CLI_JSON) {
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
         cli_json_predictions(&json, predictions, order);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
     return CLI_DONE;
 }
@@ -252,8 +252,7 @@ static int write_export(const choices *c, cli_format format, const char *name, e
 
 static void print_json(const choices *c, cli_format format, const char *name,
                        const exported *done) {
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "exported", done->what);
     cli_json_text(&json, "model", name);
     cli_json_text(&json, "file", c->out_path);
@@ -261,7 +260,7 @@ static void print_json(const choices *c, cli_format format, const char *name,
                   c->canonical ? "canonical"
                   : c->forest  ? "predictor"
                                : cli_format_name(format));
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 /* Writes the file for a store or, if that is NULL, for a published model. */

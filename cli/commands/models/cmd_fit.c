@@ -304,8 +304,6 @@ typedef struct result {
 } result;
 
 static void print_text(const choices *c, const result *r) {
-    char hex[CLI_HEX_BYTES];
-    cli_hex(r->model.digest, sizeof r->model.digest, hex);
     cli_put_text(stdout, c->store_path);
     printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s; %.3f s\n", r->store.n_rows,
            r->store.n_rows == 1 ? "" : "s", r->store.n_columns, r->store.n_columns == 1 ? "" : "s",
@@ -313,24 +311,23 @@ static void print_text(const choices *c, const result *r) {
     cli_put_facts(stdout, "", &r->facts, CLI_GIVEN_PARAMETERS);
     if (r->note != NULL)
         puts(r->note);
-    printf("digest %s\n", hex);
+    printf("digest %s\n", cli_hex_of(r->model.digest).text);
 }
 
 static void print_json(const choices *c, const result *r) {
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", c->store_path);
     cli_json_whole(&json, "rows", r->store.n_rows);
     cli_json_whole(&json, "dim", r->store.n_columns);
     cli_json_open(&json, "model", '{');
     cli_json_model(&json, &r->model, &r->facts);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     cli_json_open(&json, "fitted", '{');
     cli_json_facts(&json, &r->facts, false);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     cli_json_text(&json, "note", r->note);
     cli_json_seconds(&json, "seconds", r->seconds);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 static int print_result(const choices *c, efface_store *store, double seconds) {

@@ -49,7 +49,7 @@ static void json_parts(cli_json *json, const contents *c) {
     cli_json_open(json, "part_rows", '[');
     for (uint32_t i = 0; i < c->info.n_parts; i++)
         cli_json_whole(json, NULL, c->part_rows[i]);
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 static void print_parts(const contents *c) {
@@ -71,8 +71,7 @@ static void print_parts(const contents *c) {
 
 static void print_json(const contents *c) {
     const efface_store_info *const info = &c->info;
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", c->path);
     cli_json_whole(&json, "format", info->format);
     cli_json_whole(&json, "bytes", info->file_bytes);
@@ -83,11 +82,11 @@ static void print_json(const contents *c) {
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info->n_columns; i++)
         cli_json_text(&json, NULL, efface_store_column(c->store, i));
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_open(&json, "offsets", '[');
     for (uint32_t i = 0; i < info->n_columns; i++)
         cli_json_real(&json, NULL, efface_store_offset(c->store, i));
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_whole(&json, "owners", info->n_owners);
     cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
     cli_json_whole(&json, "labels", info->n_labels);
@@ -95,21 +94,21 @@ static void print_json(const contents *c) {
     cli_json_whole(&json, "receipts", info->n_receipts);
     cli_json_text(&json, "receipt_key", info->receipt_key_outside != 0 ? "outside" : "store");
     cli_json_open(&json, "notes", '[');
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_open(&json, "models", '[');
     for (size_t i = 0; i < c->n_models; i++) {
         cli_json_open(&json, NULL, '{');
         cli_json_model(&json, &c->models[i], &c->parameters[i]);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     if (c->details != NULL) {
         cli_json_open(&json, "model", '{');
         cli_json_model(&json, &c->details->about, &c->details->facts);
         cli_json_details(&json, c->details);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 /* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
@@ -167,7 +166,6 @@ static void print_offsets(const shown_columns *c) {
 
 static void print_text(const contents *c) {
     const efface_store_info *const info = &c->info;
-    char hex[CLI_HEX_BYTES];
     fputs("store     ", stdout);
     cli_put_text(stdout, c->path);
     printf("\nformat    %" PRIu32 "\n", info->format);
@@ -191,11 +189,10 @@ static void print_text(const contents *c) {
     printf("models    %zu\n", c->n_models);
     for (size_t i = 0; i < c->n_models; i++) {
         const efface_stored_model *const model = &c->models[i];
-        cli_hex(model->digest, sizeof model->digest, hex);
         printf("  %s: %s, %" PRIu32 " column%s\n", model->name, efface_family_name(model->family),
                model->n_columns, model->n_columns == 1 ? "" : "s");
         cli_put_facts(stdout, "    ", &c->parameters[i], CLI_GIVEN_PARAMETERS);
-        printf("    digest %s\n", hex);
+        printf("    digest %s\n", cli_hex_of(model->digest).text);
     }
     if (c->details != NULL)
         cli_print_details(c->details);
@@ -251,8 +248,7 @@ static void print_published_json(const char *path, const efface_predictor *publi
                                  const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
     const double *const offsets = efface_predictor_offsets(published);
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "published", path);
     cli_json_whole(&json, "format", info.format);
     cli_json_text(&json, "family", efface_family_name(info.family));
@@ -266,30 +262,30 @@ static void print_published_json(const char *path, const efface_predictor *publi
         cli_json_text(&json, "name", table.name);
         cli_json_text(&json, "row", table.row_name);
         cli_json_whole(&json, "rows", table.n_rows);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     if (classes->n > 0) {
         char digits[CLI_MADE_UP];
         cli_json_open(&json, "classes", '[');
         for (uint32_t i = 0; i < classes->n; i++)
             cli_json_text(&json, NULL, cli_class_name(classes, classes->numbers[i], digits));
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
     }
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_text(&json, NULL, efface_predictor_column(published, i));
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_open(&json, "offsets", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_real(&json, NULL, offsets != NULL ? offsets[i] : 0.0);
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_open(&json, "categories", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_bool(&json, NULL, efface_predictor_is_category(published, i) != 0);
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_bool(&json, "missing", efface_predictor_takes_missing(published) != 0);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 static void print_tables(const efface_predictor *published) {

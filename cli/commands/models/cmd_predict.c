@@ -49,8 +49,7 @@ static const char *id_text(const result *r, uint64_t id) {
 
 static void write_json(FILE *out, const result *r) {
     const size_t n = r->predictions.n_rows;
-    cli_json json = {.out = out};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(out);
     cli_json_text(&json, "model", r->model);
     cli_json_whole(&json, "rows", n);
     if (r->with_ids) {
@@ -59,10 +58,10 @@ static void write_json(FILE *out, const result *r) {
             const uint64_t id = efface_data_row(r->rows, i).id;
             cli_json_id(&json, id, id_text(r, id));
         }
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
     }
     cli_json_predictions(&json, &r->predictions, NULL);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
 }
 
 /* One number for each row needs no heading, unless it has a name. */
@@ -99,13 +98,12 @@ static int write_result(const choices *c, cli_format format, const result *r) {
         return CLI_FAILED;
     if (!c->json || cli_is_stdout(c->out_path))
         return CLI_DONE;
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "model", r->model);
     cli_json_whole(&json, "rows", r->predictions.n_rows);
     cli_json_text(&json, "file", c->out_path);
     cli_json_text(&json, "format", cli_format_name(format));
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     return CLI_DONE;
 }
 

@@ -10,34 +10,26 @@
 
 static void print_json(const char *path, const efface_store_report *report) {
     const efface_model_report *const model = &report->models[0];
-    cli_json json = {.out = stdout};
-    char hex[CLI_HEX_BYTES];
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "model", model->name);
     cli_json_text(&json, "family", efface_family_name(model->family));
     cli_json_text(&json, "file", path);
     cli_json_whole(&json, "bytes", report->n_published_bytes);
-    cli_hex(report->published, sizeof report->published, hex);
-    cli_json_text(&json, "digest", hex);
+    cli_json_text(&json, "digest", cli_hex_of(report->published).text);
     cli_json_whole(&json, "receipt", report->receipt);
     cli_json_seconds(&json, "seconds", report->seconds);
-    cli_hex(model->before, sizeof model->before, hex);
-    cli_json_text(&json, "before", hex);
-    cli_hex(model->after, sizeof model->after, hex);
-    cli_json_text(&json, "after", hex);
-    cli_json_close(&json, '}');
+    cli_json_text(&json, "before", cli_hex_of(model->before).text);
+    cli_json_text(&json, "after", cli_hex_of(model->after).text);
+    cli_json_close(&json);
 }
 
 static void print_text(const char *path, const efface_store_report *report) {
-    char hex[CLI_HEX_BYTES];
     printf("%s: published as ", report->models[0].name);
     cli_put_text(stdout, path);
     printf(" (%" PRIu64 " bytes); receipt %" PRIu64 "; %.3f s\n", report->n_published_bytes,
            report->receipt, report->seconds);
-    cli_hex(report->published, sizeof report->published, hex);
-    printf("digest of the file   %s\n", hex);
-    cli_hex(report->models[0].after, sizeof report->models[0].after, hex);
-    printf("digest of the model  %s\n", hex);
+    printf("digest of the file   %s\n", cli_hex_of(report->published).text);
+    printf("digest of the model  %s\n", cli_hex_of(report->models[0].after).text);
 }
 
 static int publish(efface_store *store, const efface_publishing *asked, bool as_json) {

@@ -12,7 +12,6 @@ static int print_models(efface_store *store, const char *name, bool as_json) {
     efface_stored_model *models = NULL;
     size_t n_models = 0;
     efface_error error;
-    char hex[CLI_HEX_BYTES];
     cli_json json = {.out = stdout};
     if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
         return cli_report_error(&error);
@@ -24,19 +23,18 @@ static int print_models(efface_store *store, const char *name, bool as_json) {
         const efface_stored_model *const model = &models[i];
         if (name != NULL && strcmp(name, model->name) != 0)
             continue;
-        cli_hex(model->digest, sizeof model->digest, hex);
         if (!as_json) {
-            printf("%s: new seed, digest %s\n", model->name, hex);
+            printf("%s: new seed, digest %s\n", model->name, cli_hex_of(model->digest).text);
             continue;
         }
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", model->name);
-        cli_json_text(&json, "digest", hex);
-        cli_json_close(&json, '}');
+        cli_json_text(&json, "digest", cli_hex_of(model->digest).text);
+        cli_json_close(&json);
     }
     if (as_json) {
-        cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
+        cli_json_close(&json);
     }
     efface_models_free(models);
     return CLI_DONE;

@@ -12,37 +12,31 @@ typedef struct verdict {
 } verdict;
 
 static void print_json(const verdict *verdicts, size_t n, bool identical) {
-    cli_json json = {.out = stdout};
-    char hex[CLI_HEX_BYTES];
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_bool(&json, "identical", identical);
     cli_json_open(&json, "models", '[');
     for (size_t i = 0; i < n; i++) {
         const efface_difference *const difference = &verdicts[i].difference;
-        cli_hex(verdicts[i].model.digest, sizeof verdicts[i].model.digest, hex);
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", verdicts[i].model.name);
         cli_json_bool(&json, "identical", difference->identical != 0);
-        cli_json_text(&json, "digest", hex);
+        cli_json_text(&json, "digest", cli_hex_of(verdicts[i].model.digest).text);
         if (difference->identical == 0) {
             cli_json_text(&json, "what", difference->what);
             cli_json_text(&json, "where", difference->where);
         }
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 static void print_text(const verdict *v) {
-    char hex[CLI_HEX_BYTES];
     const bool identical = v->difference.identical != 0;
-    cli_hex(v->model.digest, sizeof v->model.digest, hex);
     printf("%s: ", v->model.name);
     cli_paint(stdout, identical ? 32 : 31);
     fputs(identical ? "identical" : "DIFFERENT", stdout);
     cli_unpaint(stdout);
-    printf(" %s\n", hex);
+    printf(" %s\n", cli_hex_of(v->model.digest).text);
     if (!identical && strcmp(v->difference.what, "method") == 0)
         puts("  the definition of its method has changed since its fit; the next request that\n  "
              "writes fits it again");

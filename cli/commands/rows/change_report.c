@@ -19,9 +19,7 @@ bool cli_open_to_change(const char *path, const cli_change_options *options, eff
 }
 
 static void print_json(const cli_change *change, const efface_store_report *report) {
-    cli_json json = {.out = stdout};
-    char hex[CLI_HEX_BYTES];
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     if (change->kind == CLI_LEARNED) {
         cli_json_whole(&json, "learned", report->n_learned);
     } else if (change->kind == CLI_UPDATED) {
@@ -36,7 +34,7 @@ static void print_json(const cli_change *change, const efface_store_report *repo
         cli_json_open(&json, "ids", '[');
         for (uint64_t i = 0; i < report->n_learned; i++)
             cli_json_whole(&json, NULL, report->new_ids[i]);
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
     }
     cli_json_whole_or_null(&json, "receipt", report->receipt);
     cli_json_seconds(&json, "seconds", report->seconds);
@@ -51,16 +49,13 @@ static void print_json(const cli_change *change, const efface_store_report *repo
         cli_json_text(&json, "where", model->report.where);
         cli_json_whole(&json, "rows_visited", model->report.rows_visited);
         cli_json_seconds(&json, "seconds", model->report.seconds);
-        cli_hex(model->before, sizeof model->before, hex);
-        cli_json_text(&json, "before", hex);
+        cli_json_text(&json, "before", cli_hex_of(model->before).text);
         if (!change->look) {
-            cli_hex(model->after, sizeof model->after, hex);
-            cli_json_text(&json, "after", hex);
+            cli_json_text(&json, "after", cli_hex_of(model->after).text);
         }
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 static void print_new_ids(const efface_store_report *report) {

@@ -60,8 +60,7 @@ static int read_owners(efface_store *store, owners *o) {
 }
 
 static void write_json(FILE *out, const char *path, const owners *o) {
-    cli_json json = {.out = out};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(out);
     cli_json_text(&json, "store", path);
     cli_json_whole(&json, "rows", o->info.n_rows);
     cli_json_whole(&json, "rows_without_owner", o->info.n_unowned_rows);
@@ -71,10 +70,9 @@ static void write_json(FILE *out, const char *path, const owners *o) {
         cli_json_open(&json, NULL, '{');
         cli_json_token(&json, "owner", &o->items[i].name);
         cli_json_whole(&json, "rows", o->items[i].n_rows);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 static void write_csv(FILE *out, const owners *o) {
@@ -108,13 +106,12 @@ static int write_owners(const cli_listing *l, const char *path, const owners *o)
     if (!cli_output_finish(&output))
         return CLI_FAILED;
     if (l->json && !cli_is_stdout(l->out_path)) {
-        cli_json json = {.out = stdout};
-        cli_json_open(&json, NULL, '{');
+        cli_json json = cli_json_object(stdout);
         cli_json_whole(&json, "owners", o->n);
         cli_json_whole(&json, "rows_without_owner", o->info.n_unowned_rows);
         cli_json_text(&json, "file", l->out_path);
         cli_json_text(&json, "format", cli_form_words[l->form]);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
     if (!o->info.keeps_texts && o->n > 0)
         cli_say_no_texts(&o->info);

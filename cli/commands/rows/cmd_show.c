@@ -195,23 +195,22 @@ static void write_models(cli_json *json, const shown *s) {
         cli_json_open(json, "columns", '[');
         for (uint32_t j = 0; j < model->info.n_columns; j++)
             cli_json_text(json, NULL, column_name(s, model->columns[j], made_up));
-        cli_json_close(json, ']');
-        cli_json_close(json, '}');
+        cli_json_close(json);
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 static void write_json(FILE *out, const shown *s) {
     const uint32_t n = efface_data_n_columns(s->data);
-    cli_json json = {.out = out};
+    cli_json json = cli_json_object(out);
     char made_up[32], digits[32];
-    cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "store", s->path);
     cli_json_bool(&json, "keeps_texts", s->info.keeps_texts != 0);
     cli_json_open(&json, "columns", '[');
     for (uint32_t j = 0; j < n; j++)
         cli_json_text(&json, NULL, column_name(s, j, made_up));
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     write_models(&json, s);
     cli_json_open(&json, "rows", '[');
     for (size_t i = 0; i < s->n_rows; i++) {
@@ -228,11 +227,10 @@ static void write_json(FILE *out, const shown *s) {
             cli_format_value(digits, s->values[j], offset_of(s, j));
             cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
         }
-        cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 static void print_models(FILE *out, const shown *s) {
@@ -283,13 +281,12 @@ static void write_text(FILE *out, const shown *s) {
 /* A CSV file has the rows only; which models saw them is then printed. */
 static void print_summary(const cli_listing *l, const shown *s) {
     if (l->json) {
-        cli_json json = {.out = stdout};
-        cli_json_open(&json, NULL, '{');
+        cli_json json = cli_json_object(stdout);
         cli_json_whole(&json, "rows", s->n_rows);
         cli_json_text(&json, "file", l->out_path);
         cli_json_text(&json, "format", cli_form_words[l->form]);
         write_models(&json, s);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
         return;
     }
     printf("%zu row%s in ", s->n_rows, s->n_rows == 1 ? "" : "s");

@@ -78,16 +78,14 @@ static void print_findings(const findings *f, bool as_json) {
             puts("no damage");
         return;
     }
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_bool(&json, "damaged", f->n > 0);
     cli_json_open(&json, "problems", '[');
     for (size_t i = 0; i < f->n; i++)
         cli_json_text(&json, NULL, f->problems[i]);
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     cli_json_open(&json, "notes", '[');
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close_all(&json);
 }
 
 /* Whether the receipts were signed with the secret key that belongs to this one. */

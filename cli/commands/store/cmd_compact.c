@@ -47,12 +47,11 @@ static int run(int n_arguments, char **arguments) {
         printf(": %" PRIu64 " bytes before, %" PRIu64 " after\n", before, after);
         return CLI_DONE;
     }
-    cli_json json = {.out = stdout};
-    cli_json_open(&json, NULL, '{');
+    cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", path);
     cli_json_whole(&json, "before", before);
     cli_json_whole(&json, "after", after);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     return CLI_DONE;
 }
 

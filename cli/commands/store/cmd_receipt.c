@@ -59,12 +59,11 @@ static int make_keys(int n_arguments, char **arguments) {
     if (code != CLI_DONE)
         return code;
     if (as_json) {
-        cli_json json = {.out = stdout};
-        cli_json_open(&json, NULL, '{');
+        cli_json json = cli_json_object(stdout);
         cli_json_text(&json, "secret", secret_path);
         cli_json_text(&json, "public", public_path);
         cli_json_text(&json, "receipt_key", receipt_path);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
         return CLI_DONE;
     }
     if (pair)
@@ -94,7 +93,7 @@ static void add_finding(void *context, size_t line, const char *problem) {
     cli_json_open(&f->list, NULL, '{');
     cli_json_whole(&f->list, "line", f->lines->numbers[i]);
     cli_json_text(&f->list, "problem", problem);
-    cli_json_close(&f->list, '}');
+    cli_json_close(&f->list);
 }
 
 static void print_findings(const findings *f, const char *problems, bool with_key, bool as_json) {
@@ -106,8 +105,7 @@ static void print_findings(const findings *f, const char *problems, bool with_ke
                with_key ? "" : "; without --public-key, signatures were not verified");
         return;
     }
-    cli_json out = {.out = stdout};
-    cli_json_open(&out, NULL, '{');
+    cli_json out = cli_json_object(stdout);
     cli_json_whole(&out, "valid", f->lines->n - n_bad);
     cli_json_whole(&out, "invalid", n_bad);
     cli_json_bool(&out, "signatures", with_key);
@@ -116,11 +114,11 @@ static void print_findings(const findings *f, const char *problems, bool with_ke
         cli_json_open(&out, NULL, '{');
         cli_json_whole(&out, "line", f->lines->numbers[i]);
         cli_json_bool(&out, "valid", !f->bad[i]);
-        cli_json_close(&out, '}');
+        cli_json_close(&out);
     }
-    cli_json_close(&out, ']');
+    cli_json_close(&out);
     cli_json_raw(&out, "problems", problems);
-    cli_json_close(&out, '}');
+    cli_json_close(&out);
 }
 
 static int verify_lines(const cli_lines *lines, const unsigned char *public_key, bool as_json) {
@@ -137,7 +135,7 @@ static int verify_lines(const cli_lines *lines, const unsigned char *public_key,
         if (efface_receipts_verify((const char *const *)lines->items, lines->n, public_key,
                                    add_finding, &f, &error) != EFFACE_OK)
             code = cli_report_error(&error);
-        cli_json_close(&f.list, ']');
+        cli_json_close(&f.list);
     }
     if (f.list.out != NULL && fclose(f.list.out) != 0 && code == CLI_DONE)
         code = cli_out_of_memory();
@@ -190,15 +188,14 @@ typedef struct has_choices {
 static char *find_root(const has_choices *c, const cli_lines *receipts, const cli_hashes *list,
                        int *code) {
     unsigned char root[EFFACE_DIGEST_BYTES];
-    char hex[CLI_HEX_BYTES], field[CLI_HEX_BYTES + 16], *found = NULL;
+    char field[CLI_HEX_BYTES + 16], *found = NULL;
     size_t n_bytes = 0, n_found = 0;
     efface_error error;
     if (efface_receipt_root(list->bytes, list->n, root, &error) != EFFACE_OK) {
         *code = cli_report_error(&error);
         return NULL;
     }
-    cli_hex(root, sizeof root, hex);
-    snprintf(field, sizeof field, "\"root\":\"%s\"", hex);
+    snprintf(field, sizeof field, "\"root\":\"%s\"", cli_hex_of(root).text);
     FILE *const out = open_memstream(&found, &n_bytes);
     for (size_t i = 0; out != NULL && i < receipts->n; i++)
         if (strstr(receipts->items[i], field) != NULL)
@@ -230,7 +227,7 @@ static void print_ids(const cli_wanted *wanted, const bool *has, const char *lin
         cli_json_open(&json, NULL, '{');
         cli_json_open(&json, "lines", '[');
         cli_json_raw(&json, NULL, lines);
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
         cli_json_open(&json, "ids", '[');
     }
     snprintf(list, sizeof list, "line%s", strchr(lines, ',') != NULL ? "s" : "");
@@ -248,11 +245,11 @@ static void print_ids(const cli_wanted *wanted, const bool *has, const char *lin
         else
             cli_json_raw(&json, "id", digits);
         cli_json_bool(&json, "has", has[i]);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
     if (as_json) {
-        cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
+        cli_json_close(&json);
     }
 }
 

@@ -179,7 +179,7 @@ void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t
         cli_json_open(json, p->kind == EFFACE_PREDICTS_VALUES ? "names" : "classes", '[');
         for (uint32_t j = 0; j < p->n_numbers; j++)
             cli_json_text(json, NULL, p->names[j]);
-        cli_json_close(json, ']');
+        cli_json_close(json);
     }
     cli_json_open(json, forms[p->kind].several, '[');
     for (size_t i = 0; i < p->n_rows; i++) {
@@ -190,9 +190,9 @@ void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t
         for (uint32_t j = 0; j < p->n_numbers; j++)
             json_number(json, p, numbers[j]);
         if (p->n_numbers > 1)
-            cli_json_close(json, ']');
+            cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 void cli_npy_predictions(FILE *out, const cli_predictions *p, const size_t *order) {

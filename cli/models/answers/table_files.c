@@ -72,12 +72,12 @@ static int write_json(const writing *w) {
     cli_json_open(&json, "columns", '[');
     for (uint32_t j = 0; j < table->n_columns; j++)
         cli_json_text(&json, NULL, cli_table_column(w->of, table, j, made_up));
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
     if (table->rows != EFFACE_TABLE_NUMBERED) {
         cli_json_open(&json, "rows", '[');
         for (uint64_t i = 0; i < table->n_rows; i++)
             cli_json_text(&json, NULL, row_name(w, i, made_up));
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
     }
     cli_json_open(&json, table->name, '[');
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
@@ -86,10 +86,10 @@ static int write_json(const writing *w) {
         cli_json_open(&json, NULL, '[');
         for (uint32_t j = 0; j < table->n_columns && code == CLI_DONE; j++)
             cli_json_real(&json, NULL, w->row[j]);
-        cli_json_close(&json, ']');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
+    cli_json_close(&json);
     return code;
 }
 

@@ -127,7 +127,7 @@ void cli_print_details(const cli_model_details *details) {
 void cli_json_details(cli_json *json, const cli_model_details *details) {
     cli_json_open(json, "fitted", '{');
     cli_json_facts(json, &details->facts, false);
-    cli_json_close(json, '}');
+    cli_json_close(json);
     cli_json_text(json, "note", details->note);
     cli_json_facts(json, &details->measures, false);
     cli_json_open(json, "columns", '[');
@@ -146,9 +146,9 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
         cli_json_bool(json, "category", column->category);
         cli_json_whole(json, "missing", column->n_missing);
         cli_json_bool(json, "coarse", column->coarse);
-        cli_json_close(json, '}');
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
     cli_json_sections(json, &details->sections);
     if (details->group_name == NULL)
         return;
@@ -157,7 +157,7 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
         cli_json_open(json, NULL, '{');
         cli_json_whole(json, "rows", details->groups[i].n_rows);
         cli_json_whole(json, "weight", (uint64_t)details->groups[i].weight);
-        cli_json_close(json, '}');
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }

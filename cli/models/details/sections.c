@@ -185,9 +185,9 @@ static void json_list(cli_json *json, const cli_section *s) {
             else
                 cli_json_real(json, s->columns[j].key, value);
         }
-        cli_json_close(json, '}');
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 void cli_json_sections(cli_json *json, const cli_sections *sections) {
@@ -206,8 +206,8 @@ void cli_json_sections(cli_json *json, const cli_sections *sections) {
         cli_json_text(json, "name", s->title);
         cli_json_facts(json, &s->facts, false);
         json_list(json, s);
-        cli_json_close(json, '}');
+        cli_json_close(json);
         if (last)
-            cli_json_close(json, ']');
+            cli_json_close(json);
     }
 }
