@@ -3,7 +3,6 @@
 #include "cluster_commands.h"
 #include "ranks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const cli_command *const commands[] = {

@@ -5,6 +5,7 @@
 #include "ranks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,26 +75,38 @@ int cli_find_model(efface_store *store, const char *name, efface_stored_model *i
     const efface_status status = efface_store_find_model(store, name, info, &error);
     if (status == EFFACE_E_NOT_FOUND)
         return cli_not_found("the store has no model '%s'; efface info lists the models", name);
-    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+    return cli_outcome(status, &error);
+}
+
+int cli_list_models(efface_store *store, const char *name, efface_stored_model **models,
+                    size_t *n) {
+    efface_stored_model one, *all = NULL;
+    efface_error error;
+    *models = NULL;
+    *n = 1;
+    int code = name != NULL ? cli_find_model(store, name, &one)
+                            : cli_outcome(efface_store_models(store, &all, n, &error), &error);
+    if (code == CLI_DONE && (*models = malloc((*n + 1) * sizeof one)) == NULL)
+        code = cli_out_of_memory();
+    if (code == CLI_DONE && *n > 0)
+        memcpy(*models, name != NULL ? &one : all, *n * sizeof one);
+    efface_models_free(all);
+    *n = code == CLI_DONE ? *n : 0;
+    return code;
 }
 
 int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info) {
-    efface_stored_model *models = NULL;
-    size_t n_models = 0;
-    efface_error error;
-    int code = CLI_DONE;
-    if (wanted != NULL)
-        return cli_find_model(store, wanted, info);
-    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    if (n_models == 1)
+    efface_stored_model *models;
+    size_t n;
+    int code = cli_list_models(store, wanted, &models, &n);
+    if (code == CLI_DONE && n == 1)
         *info = models[0];
-    else if (n_models == 0)
+    else if (code == CLI_DONE && n == 0)
         code = cli_not_found("the store has no models; efface fit -o STORE adds one");
-    else
+    else if (code == CLI_DONE)
         code = cli_wrong(
             "the store has %zu models: choose one with --model NAME (efface info lists the models)",
-            n_models);
-    efface_models_free(models);
+            n);
+    free(models);
     return code;
 }

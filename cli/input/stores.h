@@ -32,6 +32,10 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
 int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info);
 int cli_find_model(efface_store *store, const char *name, efface_stored_model *info);
 
+/* The models of a store or, if `name` is not NULL, that one alone; as cli_choose_model. Release
+ * them with free in any case. */
+int cli_list_models(efface_store *store, const char *name, efface_stored_model **models, size_t *n);
+
 /* Whether there is a file of that name, and not a folder. */
 bool cli_is_file(const char *path);
 

@@ -143,58 +143,49 @@ static void say(const about *a, const char *format, va_list arguments) {
     free(long_one);
 }
 
+/* Says the format and the arguments of a function that has them. */
+#define SAY(format, ...)                                                                           \
+    do {                                                                                           \
+        const about what = {__VA_ARGS__};                                                          \
+        va_list arguments;                                                                         \
+        va_start(arguments, format);                                                               \
+        say(&what, format, arguments);                                                             \
+        va_end(arguments);                                                                         \
+    } while (0)
+
 void cli_say(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){.kind = "note"}, format, arguments);
-    va_end(arguments);
+    SAY(format, "note", 0, NULL, NULL);
 }
 
 void cli_warn(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){.kind = "warning"}, format, arguments);
-    va_end(arguments);
+    SAY(format, "warning", 0, NULL, NULL);
 }
 
 int cli_failed(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){"error", CLI_FAILED, "failed", NULL}, format, arguments);
-    va_end(arguments);
+    SAY(format, "error", CLI_FAILED, "failed", NULL);
     return CLI_FAILED;
 }
 
 int cli_wrong(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){"error", CLI_USAGE, "usage", NULL}, format, arguments);
-    va_end(arguments);
+    SAY(format, "error", CLI_USAGE, "usage", NULL);
     return CLI_USAGE;
 }
 
 int cli_different(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){"error", CLI_DIFFERENT, "different", NULL}, format, arguments);
-    va_end(arguments);
+    SAY(format, "error", CLI_DIFFERENT, "different", NULL);
     return CLI_DIFFERENT;
 }
 
 int cli_not_found(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(&(about){"error", CLI_NOT_FOUND, "not found", NULL}, format, arguments);
-    va_end(arguments);
+    SAY(format, "error", CLI_NOT_FOUND, "not found", NULL);
     return CLI_NOT_FOUND;
 }
 
-__attribute__((format(printf, 2, 3))) static void say_about(const about *a, const char *format,
-                                                            ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(a, format, arguments);
-    va_end(arguments);
+/* What the library said, or, without a place, what is known by its status. */
+__attribute__((format(printf, 4, 5))) static int
+say_status(int code, efface_status status, const efface_error *place, const char *format, ...) {
+    SAY(format, "error", code, efface_status_name(status), place);
+    return code;
 }
 
 static int code_of(efface_status status) {
@@ -208,13 +199,15 @@ static int code_of(efface_status status) {
 }
 
 static int report(const efface_error *error, int code) {
-    say_about(&(about){"error", code, efface_status_name(error->status), error}, "%s",
-              error->message);
-    return code;
+    return say_status(code, error->status, error, "%s", error->message);
 }
 
 int cli_report_error(const efface_error *error) {
     return report(error, code_of(error->status));
+}
+
+int cli_outcome(efface_status status, const efface_error *error) {
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(error);
 }
 
 int cli_report_wrong(const efface_error *error) {
@@ -222,7 +215,5 @@ int cli_report_wrong(const efface_error *error) {
 }
 
 int cli_out_of_memory(void) {
-    say_about(&(about){"error", CLI_FAILED, efface_status_name(EFFACE_E_MEMORY), NULL},
-              "out of memory");
-    return CLI_FAILED;
+    return say_status(CLI_FAILED, EFFACE_E_MEMORY, NULL, "out of memory");
 }

@@ -21,8 +21,10 @@ __attribute__((format(printf, 1, 2))) int cli_wrong(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_different(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...);
 
-/* Says what the library said; returns the exit code of that status. */
+/* Says what the library said; returns the exit code of that status. cli_outcome does the same for
+ * what a call returned, where EFFACE_OK is CLI_DONE, and nothing is said. */
 int cli_report_error(const efface_error *error);
+int cli_outcome(efface_status status, const efface_error *error);
 
 /* The same for an error in a value from the command line: returns CLI_USAGE for a wrong
  * argument. */

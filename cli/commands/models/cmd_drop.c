@@ -1,6 +1,5 @@
 /* efface drop: takes a model out of a store. */
 #include "input/asking.h"
-#include "input/options.h"
 #include "input/stores.h"
 #include "output/json_writer.h"
 

@@ -5,7 +5,6 @@
 #include "models/families/family_table.h"
 #include "ranks.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

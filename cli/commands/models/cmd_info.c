@@ -1,11 +1,8 @@
 /* efface info: what a store holds, or a published model. Quick, unless a model is asked for: then
  * its rows are read. */
-#include "input/data_files.h"
-#include "input/options.h"
 #include "input/stores.h"
 #include "models/answers/predictions.h"
 #include "models/details/model_details.h"
-#include "output/output.h"
 #include "ranks.h"
 
 #include <inttypes.h>
@@ -213,7 +210,7 @@ static void free_contents(contents *c) {
         cli_facts_free(&c->parameters[i]);
     free(c->parameters);
     free(c->part_rows);
-    efface_models_free(c->models);
+    free(c->models);
     efface_store_close(c->store);
 }
 
@@ -221,10 +218,11 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
     cli_model_details details = {.data = NULL};
     efface_stored_model model;
     efface_error error;
-    if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||
-        efface_store_models(c->store, &c->models, &c->n_models, &error) != EFFACE_OK)
+    if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    int code = read_parts(c);
+    int code = cli_list_models(c->store, NULL, &c->models, &c->n_models);
+    if (code == CLI_DONE)
+        code = read_parts(c);
     if (code == CLI_DONE)
         code = read_parameters(c);
     if (code == CLI_DONE && (name != NULL || full)) {

@@ -1,12 +1,9 @@
 /* efface publish: a model with randomness of its own, as a file for prediction. */
-#include "input/options.h"
 #include "input/stores.h"
-#include "output/json_writer.h"
 #include "output/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static void print_json(const char *path, const efface_store_report *report) {
     const efface_model_report *const model = &report->models[0];
@@ -48,21 +45,16 @@ static int publish(efface_store *store, const efface_publishing *asked, bool as_
 /* Whether a model is the first of several runs that Python keeps as one (n_init): NAME, NAME..2 and
  * so on. The best of them answers there, and which that is would follow from another seed. */
 static int check_single(efface_store *store, const char *name) {
-    efface_stored_model *models = NULL;
-    size_t n_models = 0;
+    efface_stored_model found;
     efface_error error;
-    char second[sizeof models->name + 3];
-    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
-        return cli_report_error(&error);
+    char second[sizeof found.name + 3];
     snprintf(second, sizeof second, "%s..2", name);
-    bool several = false;
-    for (size_t i = 0; i < n_models; i++)
-        several |= strcmp(models[i].name, second) == 0;
-    efface_models_free(models);
-    return several ? cli_failed("%s is one of several runs (n_init in Python), so it cannot be "
-                                "published alone; fit a model with one run",
-                                name)
-                   : CLI_DONE;
+    const efface_status status = efface_store_find_model(store, second, &found, &error);
+    if (status == EFFACE_OK)
+        return cli_failed("%s is one of several runs (n_init in Python), so it cannot be published "
+                          "alone; fit a model with one run",
+                          name);
+    return status == EFFACE_E_NOT_FOUND ? CLI_DONE : cli_report_error(&error);
 }
 
 static int run(int n_arguments, char **arguments) {

@@ -1,51 +1,15 @@
 /* efface rekey: other randomness for models. */
+#include "commands/models/on_models.h"
 #include "input/asking.h"
-#include "input/options.h"
 #include "input/secrets.h"
 #include "input/stores.h"
-#include "output/json_writer.h"
-
-#include <string.h>
-
-/* A line, or an object, for each model that was given a new seed. */
-static int print_models(efface_store *store, const char *name, bool as_json) {
-    efface_stored_model *models = NULL;
-    size_t n_models = 0;
-    efface_error error;
-    cli_json json = {.out = stdout};
-    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    if (as_json) {
-        cli_json_open(&json, NULL, '{');
-        cli_json_open(&json, "models", '[');
-    }
-    for (size_t i = 0; i < n_models; i++) {
-        const efface_stored_model *const model = &models[i];
-        if (name != NULL && strcmp(name, model->name) != 0)
-            continue;
-        if (!as_json) {
-            printf("%s: new seed, digest %s\n", model->name, cli_hex_of(model->digest).text);
-            continue;
-        }
-        cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "name", model->name);
-        cli_json_text(&json, "digest", cli_hex_of(model->digest).text);
-        cli_json_close(&json);
-    }
-    if (as_json) {
-        cli_json_close(&json);
-        cli_json_close(&json);
-    }
-    efface_models_free(models);
-    return CLI_DONE;
-}
 
 static int rekey(efface_store *store, const char *name, uint64_t seed) {
     efface_error error;
     cli_progress_begin("fitting anew", 0, 0);
     const efface_status status = efface_store_rekey(store, name, seed, &error);
     cli_progress_end();
-    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+    return cli_outcome(status, &error);
 }
 
 static int run(int n_arguments, char **arguments) {
@@ -83,7 +47,7 @@ static int run(int n_arguments, char **arguments) {
         code = rekey(store, name, seed.value);
     cli_wipe(&seed, sizeof seed);
     if (code == CLI_DONE)
-        code = print_models(store, name, as_json);
+        code = cli_print_digests(store, name, ": new seed, digest ", as_json);
     efface_store_close(store);
     return code;
 }

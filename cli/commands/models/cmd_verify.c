@@ -52,49 +52,41 @@ static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_st
     cli_progress_begin(what, step, n_steps);
     const efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
     cli_progress_end();
-    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+    return cli_outcome(status, &error);
+}
+
+/* Another process may have taken a model out since the models were listed. */
+static bool is_gone(efface_store *store, const char *name) {
+    efface_stored_model found;
+    efface_error error;
+    return efface_store_find_model(store, name, &found, &error) == EFFACE_E_NOT_FOUND;
 }
 
 static int verify(efface_store *store, const char *name, bool as_json) {
-    efface_stored_model *models = NULL, one;
-    size_t n = 0;
-    efface_error error;
-    verdict *verdicts = NULL;
+    efface_stored_model *models;
+    size_t n_models, n = 0;
     bool identical = true;
-    int code = CLI_DONE;
-    if (name != NULL) {
-        n = 1;
-        code = cli_find_model(store, name, &one);
-    } else if (efface_store_models(store, &models, &n, &error) != EFFACE_OK) {
-        code = cli_report_error(&error);
-    }
-    if (code == CLI_DONE && (verdicts = calloc(n + 1, sizeof *verdicts)) == NULL)
+    int code = cli_list_models(store, name, &models, &n_models);
+    verdict *const verdicts = calloc(n_models + 1, sizeof *verdicts);
+    if (code == CLI_DONE && verdicts == NULL)
         code = cli_out_of_memory();
-    for (size_t i = 0; i < n && code == CLI_DONE; i++) {
-        verdicts[i].model = name != NULL ? one : models[i];
-        /* Another process may have taken it out since the models were listed. */
-        efface_stored_model found;
-        efface_error gone;
-        if (name == NULL &&
-            efface_store_find_model(store, models[i].name, &found, &gone) == EFFACE_E_NOT_FOUND) {
-            memmove(&models[i], &models[i + 1], (n - i - 1) * sizeof *models);
-            n--;
-            i--;
+    for (size_t i = 0; i < n_models && code == CLI_DONE; i++) {
+        if (name == NULL && is_gone(store, models[i].name))
             continue;
-        }
-        code = compare(store, &verdicts[i], (unsigned)i, (unsigned)n);
-        if (code != CLI_DONE)
-            break;
-        identical = identical && verdicts[i].difference.identical != 0;
-        if (!as_json)
-            print_text(&verdicts[i]);
+        verdict *const v = &verdicts[n];
+        v->model = models[i];
+        code = compare(store, v, (unsigned)n, (unsigned)(n + n_models - i));
+        identical = identical && (code != CLI_DONE || v->difference.identical != 0);
+        if (code == CLI_DONE && !as_json)
+            print_text(v);
+        n++;
     }
     if (code == CLI_DONE && as_json)
         print_json(verdicts, n, identical);
     if (code == CLI_DONE && n == 0)
         cli_say("the store has no models, so there is nothing to compare");
     free(verdicts);
-    efface_models_free(models);
+    free(models);
     return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
 }
 

@@ -4,7 +4,6 @@
 #include "input/columns/target_columns.h"
 #include "input/secrets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool cli_fit_has_classes(const cli_fit_columns *columns, const cli_family *family) {

@@ -1,22 +1,12 @@
 /* What forget, learn and update print: for people, and as JSON. */
 #include "commands/rows/change_report.h"
 
-#include "input/stores.h"
 #include "output/json_writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool cli_open_to_change(const char *path, const cli_change_options *options, efface_store **store,
-                        int *code) {
-    const cli_open how = {.access = EFFACE_ACCESS_WRITE,
-                          .sign = options->sign,
-                          .receipt_key = options->receipt_key,
-                          .wait = options->wait};
-    return cli_open_store(path, &how, store, code);
-}
 
 static void print_json(const cli_change *change, const efface_store_report *report) {
     cli_json json = cli_json_object(stdout);

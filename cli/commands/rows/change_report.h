@@ -1,28 +1,29 @@
-/* What forget, learn and update have in common: how they open the store, the list of their receipt,
- * and what they print. */
+/* What forget, learn and update have in common: the options of their receipt, its list, and what
+ * they print. */
 #ifndef CLI_CHANGE_REPORT_H
 #define CLI_CHANGE_REPORT_H
 
-#include "input/options.h"
+#include "input/stores.h"
 #include "output/fresh_file.h"
 
-/* What the command line says of the receipt and of waiting; `wait` begins with -1. */
+/* What the command line says of the receipt and of waiting. */
 typedef struct cli_change_options {
-    const char *sign, *receipt_key, *list;
-    double wait;
+    cli_open open;
+    const char *list;
 } cli_change_options;
+
+#define CLI_CHANGE_DEFAULTS                                                                        \
+    {                                                                                              \
+        .open = {.access = EFFACE_ACCESS_WRITE, .wait = -1 }                                       \
+    }
 
 /* clang-format off */
 #define CLI_CHANGE_OPTIONS(c)                               \
-    {"--sign", CLI_TEXT, &(c).sign, NULL},                  \
-    {"--receipt-key", CLI_TEXT, &(c).receipt_key, NULL},    \
-    {"--list", CLI_TEXT, &(c).list, NULL},                  \
-    {"--wait", CLI_SECONDS, &(c).wait, NULL}
+    {"--sign", CLI_TEXT, &(c).open.sign, NULL},                  \
+    {"--receipt-key", CLI_TEXT, &(c).open.receipt_key, NULL},    \
+    {"--list", CLI_TEXT, &(c).list, NULL},                       \
+    {"--wait", CLI_SECONDS, &(c).open.wait, NULL}
 /* clang-format on */
-
-/* As cli_open_store, to write. */
-bool cli_open_to_change(const char *path, const cli_change_options *options, efface_store **store,
-                        int *code);
 
 typedef enum cli_change_kind { CLI_FORGOTTEN, CLI_LEARNED, CLI_UPDATED } cli_change_kind;
 

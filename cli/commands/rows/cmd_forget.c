@@ -1,7 +1,6 @@
 /* efface forget: rows and owners leave the store and every model. */
 #include "commands/rows/change_report.h"
 #include "input/asking.h"
-#include "input/stores.h"
 #include "input/wanted.h"
 
 #include <inttypes.h>
@@ -106,9 +105,8 @@ static int forget(const choices *c) {
     if (ask && cli_who_reads_stdin(&c->who))
         return cli_wrong(
             "the ids come from standard input, so you cannot be asked there: add --yes");
-    const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.wait};
-    if (c->dry_run ? !cli_open_store(c->store_path, &to_look, &store, &code)
-                   : !cli_open_to_change(c->store_path, &c->change, &store, &code))
+    const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.open.wait};
+    if (!cli_open_store(c->store_path, c->dry_run ? &to_look : &c->change.open, &store, &code))
         return code;
     code = cli_read_who(&c->who, store, &wanted);
     const efface_request request =
@@ -123,9 +121,7 @@ static int forget(const choices *c) {
 }
 
 static int run(int n_arguments, char **arguments) {
-    choices c;
-    memset(&c, 0, sizeof c);
-    c.change.wait = -1;
+    choices c = {.change = CLI_CHANGE_DEFAULTS};
     const int code = read_choices(&c, n_arguments, arguments) ? forget(&c) : CLI_USAGE;
     cli_who_free(&c.who);
     return code;

@@ -92,24 +92,23 @@ static int read_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
 }
 
 static int read_models(efface_store *store, shown *s) {
-    efface_stored_model *models = NULL;
+    efface_stored_model *models;
     efface_error error;
-    size_t n = 0;
-    if (efface_store_get_info(store, &s->info, &error) != EFFACE_OK ||
-        efface_store_models(store, &models, &n, &error) != EFFACE_OK)
+    size_t n;
+    if (efface_store_get_info(store, &s->info, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    int code = CLI_DONE;
+    int code = cli_list_models(store, NULL, &models, &n);
     s->models = calloc(n + 1, sizeof *s->models);
-    if (s->models == NULL)
+    if (code == CLI_DONE && s->models == NULL)
         code = cli_out_of_memory();
     for (size_t i = 0; i < n && code == CLI_DONE; i++) {
         s->models[i].info = models[i];
         s->n_models = i + 1;
-        if (efface_store_model_columns(store, models[i].name, &s->models[i].columns, &error) !=
-            EFFACE_OK)
-            code = cli_report_error(&error);
+        code = cli_outcome(
+            efface_store_model_columns(store, models[i].name, &s->models[i].columns, &error),
+            &error);
     }
-    efface_models_free(models);
+    free(models);
     return code;
 }
 

@@ -4,7 +4,6 @@
 #define CLI_LISTING_H
 
 #include "input/options.h"
-#include "output/json_writer.h"
 #include "output/output.h"
 
 typedef enum cli_form { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_JSON } cli_form;

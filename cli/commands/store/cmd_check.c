@@ -1,5 +1,4 @@
 /* efface check: looks for damage. */
-#include "input/options.h"
 #include "input/secrets.h"
 #include "input/stores.h"
 #include "output/json_writer.h"

@@ -1,5 +1,4 @@
 /* efface compact: the file of a store as small as it can be. */
-#include "input/options.h"
 #include "input/stores.h"
 #include "output/json_writer.h"
 

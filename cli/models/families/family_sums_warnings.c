@@ -1,12 +1,10 @@
 /* What fit warns of after it summed up rows. Nothing here is an error. */
 #include "input/columns/column_offsets.h"
-#include "models/answers/asked.h"
 #include "models/families/family_sums_details.h"
 #include "ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_NAMES = 4 };
 

@@ -1,0 +1,75 @@
+/* What learn and update do with rows of DATA. */
+#include "commands/rows/data_change.h"
+
+#include "input/asking.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void write_id(FILE *out, const void *list, uint64_t number) {
+    const uint64_t *const ids = list;
+    fprintf(out, "%" PRIu64, ids[number]);
+}
+
+/* The new ids and the list of the receipt go to files that were begun before the change. */
+static int write_files(efface_store_report *report, cli_fresh *ids, cli_fresh *list) {
+    const uint64_t n_ids = report->new_ids != NULL ? report->n_learned : 0;
+    const int code = cli_fresh_finish(ids, write_id, report->new_ids, n_ids);
+    const int listed = cli_write_hashes(list, report);
+    return code != CLI_DONE ? code : listed;
+}
+
+static int send_rows(const cli_data_change *c, efface_store *store, const efface_data *data,
+                     const efface_texts *texts) {
+    const bool learns = c->kind == CLI_LEARNED;
+    const cli_change change = {.kind = c->kind, .json = c->json};
+    efface_store_report report;
+    efface_error error;
+    cli_fresh ids, list;
+    int code = CLI_DONE;
+    memset(&report, 0, sizeof report);
+    if (!cli_fresh_open(&ids, c->ids_out, &code))
+        return code;
+    if (cli_fresh_open(&list, c->change.list, &code)) {
+        cli_progress_begin(learns ? "learning" : "updating", 0, 0);
+        const efface_status status = (learns ? efface_store_learn : efface_store_update)(
+            store, data, texts, &report, &error);
+        cli_progress_end();
+        if (status == EFFACE_OK) {
+            cli_print_change(&change, &report);
+            code = write_files(&report, &ids, &list);
+            efface_store_report_free(&report);
+        } else {
+            code = cli_report_named(&error, texts);
+        }
+        cli_fresh_abandon(&list);
+    }
+    cli_fresh_abandon(&ids);
+    return code;
+}
+
+static int load_and_send(const cli_data_change *c, efface_store *store) {
+    efface_data *data = NULL;
+    efface_texts *texts = NULL;
+    int code = cli_load_rows(store, c->data_path, &c->data, &data, &texts);
+    const size_t n = data != NULL ? efface_data_n_rows(data) : 0; /* rank 0 asks */
+    if (code == CLI_DONE && c->ask &&
+        !cli_ask("Replace %zu row%s of %s, in every model? The old values will be gone.", n,
+                 n == 1 ? "" : "s", c->store_path))
+        code = CLI_FAILED;
+    if (code == CLI_DONE)
+        code = send_rows(c, store, data, texts);
+    efface_texts_free(texts);
+    efface_data_free(data);
+    return code;
+}
+
+int cli_change_by_data(const cli_data_change *c) {
+    efface_store *store = NULL;
+    int code;
+    if (!cli_open_store(c->store_path, &c->change.open, &store, &code))
+        return code;
+    code = load_and_send(c, store);
+    efface_store_close(store);
+    return code;
+}
