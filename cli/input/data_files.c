@@ -119,6 +119,16 @@ efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_e
     return status;
 }
 
+uint32_t cli_chosen_column(const cli_chosen *chosen, uint32_t column) {
+    return chosen->columns != NULL ? chosen->columns[column] : column;
+}
+
+const efface_data *cli_chosen_rows(const cli_chosen *chosen, efface_data **loaded) {
+    if (chosen->of.data == NULL)
+        (void)efface_store_load(chosen->of.store, NULL, loaded, NULL, NULL);
+    return chosen->of.data != NULL ? chosen->of.data : *loaded;
+}
+
 const char *cli_column_name(const cli_columns *columns, uint32_t column) {
     if (columns->store != NULL)
         return efface_store_column(columns->store, column);

@@ -71,6 +71,13 @@ typedef struct cli_chosen {
     uint32_t n_columns;
 } cli_chosen;
 
+/* The column there that a column of the model is. */
+uint32_t cli_chosen_column(const cli_chosen *chosen, uint32_t column);
+
+/* The rows that were fitted: those at hand, or those of the store. `loaded` is to be freed. NULL,
+ * without a word, if they cannot be read: this is for warnings, which are not worth an error. */
+const efface_data *cli_chosen_rows(const cli_chosen *chosen, efface_data **loaded);
+
 /* The name of a column; NULL if it has none. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
 

@@ -53,7 +53,7 @@ static bool begin_family(choices *c, const char *name, cli_option **options) {
         (void)cli_out_of_memory();
         return false;
     }
-    *options = c->family->begin(c->of_family);
+    *options = c->family->begin(c->of_family, c->family->preset);
     return true;
 }
 

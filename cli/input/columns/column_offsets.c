@@ -120,25 +120,30 @@ static double round_middle(double least, double most) {
     return (double)(long long)(middle + (middle < 0.0 ? -0.5 : 0.5)) * power;
 }
 
-bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, uint32_t column) {
+bool cli_column_range(const efface_data *data, uint32_t column, double *min, double *max) {
     float *const values = malloc(efface_data_n_columns(data) * sizeof *values);
-    float least = 0.0F, most = 0.0F;
     bool any = false;
     for (size_t i = 0; i < efface_data_n_rows(data) && values != NULL; i++) {
         efface_data_values(data, i, values);
-        if (isnan(values[column]))
+        const double value = (double)values[column];
+        if (isnan(value))
             continue;
-        least = !any || values[column] < least ? values[column] : least;
-        most = !any || values[column] > most ? values[column] : most;
+        *min = !any || value < *min ? value : *min;
+        *max = !any || value > *max ? value : *max;
         any = true;
     }
     free(values);
-    if (!(least < most))
-        return false;
+    return any;
+}
+
+bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, uint32_t column) {
     char name[80], value[32];
+    double min, max;
+    if (!cli_column_range(data, column, &min, &max) || min == max)
+        return false;
     const double offset = offset_of(data, column);
     name_for_option(name, data, column);
-    cli_format_number(value, round_middle((double)least + offset, (double)most + offset));
+    cli_format_number(value, round_middle(min + offset, max + offset));
     snprintf(text, CLI_OFFSET_OPTION, "--offset %s=%s", name, value);
     return true;
 }

@@ -25,6 +25,9 @@ bool cli_propose_offsets(const efface_data *data, const efface_rounding *roundin
 /* Warns about columns of a set that lose too much in float32, and says what to do. */
 void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);
 
+/* The smallest and largest value of a column that are there; false if there is none. */
+bool cli_column_range(const efface_data *data, uint32_t column, double *min, double *max);
+
 /* The option that gives a column of a set an offset near the middle of its values: a round number,
  * which hardly depends on any row. False if there are no rows, or all values are the same. */
 #define CLI_OFFSET_OPTION 128

@@ -157,11 +157,16 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-const char *cli_class_text(const cli_classes *classes, int64_t number) {
+uint32_t cli_class_place(const cli_classes *classes, int64_t number) {
     const int64_t *const found =
         classes->n > 0 ? bsearch(&number, classes->numbers, classes->n, sizeof number, compare)
                        : NULL;
-    return found != NULL ? classes->texts[found - classes->numbers] : NULL;
+    return found != NULL ? (uint32_t)(found - classes->numbers) : classes->n;
+}
+
+const char *cli_class_text(const cli_classes *classes, int64_t number) {
+    const uint32_t place = cli_class_place(classes, number);
+    return place < classes->n ? classes->texts[place] : NULL;
 }
 
 const char *cli_class_name(const cli_classes *classes, int64_t number, char digits[CLI_MADE_UP]) {

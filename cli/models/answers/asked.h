@@ -57,6 +57,9 @@ void cli_classes_free(cli_classes *classes);
 /* The text of a class, or its number as digits. */
 const char *cli_class_name(const cli_classes *classes, int64_t number, char digits[CLI_MADE_UP]);
 
+/* The place of a class; n if the model does not know it. */
+uint32_t cli_class_place(const cli_classes *classes, int64_t number);
+
 /* The text of a class, or NULL. */
 const char *cli_class_text(const cli_classes *classes, int64_t number);
 

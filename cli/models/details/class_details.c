@@ -1,9 +1,6 @@
 /* The classes of a model, for info. */
 #include "models/details/class_details.h"
 
-#include "models/answers/asked.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 static const cli_section_column class_columns[] = {
@@ -12,20 +9,14 @@ static const cli_section_column class_columns[] = {
     {"prior", "prior", CLI_CELL_PART},
 };
 
-static int compare(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Counts the rows of each class. */
 static void count_rows(const efface_data *data, const cli_classes *classes, cli_section *s) {
-    for (size_t i = 0; i < efface_data_n_rows(data) && classes->n > 0; i++) {
+    for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         const efface_row row = efface_data_row(data, i);
-        const int64_t *const found =
-            bsearch(&row.label, classes->numbers, classes->n, sizeof row.label, compare);
-        if (found == NULL)
+        const uint32_t place = cli_class_place(classes, row.label);
+        if (place == classes->n)
             continue;
-        double *const cells = s->values + s->n_columns * (size_t)(found - classes->numbers);
+        double *const cells = s->values + s->n_columns * (size_t)place;
         cells[0] += 1.0;
         cells[1] += (double)row.weight;
     }
@@ -33,8 +24,7 @@ static void count_rows(const efface_data *data, const cli_classes *classes, cli_
 
 cli_section *cli_add_classes(cli_model_details *d, uint32_t n_columns, const char *table,
                              int *code) {
-    const cli_asked of = {
-        .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
+    const cli_asked of = cli_asked_of(d);
     cli_classes classes;
     *code = cli_read_classes(&of, &classes);
     cli_section *const s = *code == CLI_DONE

@@ -62,6 +62,11 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
     return code;
 }
 
+cli_asked cli_asked_of(const cli_model_details *d) {
+    return (cli_asked){
+        .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
+}
+
 void cli_free_details(cli_model_details *details) {
     free(details->columns);
     free(details->groups);

@@ -3,6 +3,7 @@
 #ifndef CLI_MODEL_DETAILS_H
 #define CLI_MODEL_DETAILS_H
 
+#include "models/answers/asked.h"
 #include "models/details/sections.h"
 
 typedef struct cli_column_details {
@@ -39,6 +40,9 @@ typedef struct cli_model_details {
     cli_group_details *groups;
     cli_sections sections;
 } cli_model_details;
+
+/* The model as one that is asked. */
+cli_asked cli_asked_of(const cli_model_details *details);
 
 /* Reads the rows once. CLI_DONE, or after a message another exit code; to be freed in any case. */
 int cli_read_details(efface_store *store, const efface_stored_model *about, cli_model_details *out);

@@ -2,12 +2,9 @@
 #include "models/families/family_forest_details.h"
 
 #include "input/columns/column_offsets.h"
-#include "models/answers/asked.h"
 #include "models/families/family_table.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { N_OPTIONS = 10 }; /* with the one that ends the list */
@@ -22,8 +19,9 @@ typedef struct choices {
 static const char *const rows_words[] = {"all", "some", "poisson", NULL};
 static const char *const criterion_words[] = {"gini", "entropy", NULL};
 
-static cli_option *begin(void *room) {
+static cli_option *begin(void *room, const void *preset) {
     choices *const c = room;
+    (void)preset;
     efface_forest_params *const p = &c->params;
     const cli_option options[N_OPTIONS] = {
         {"--trees", CLI_COUNT, &p->n_trees, NULL},
@@ -111,23 +109,6 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
                  n, n_rows);
 }
 
-/* The smallest and largest value of a column that are there; false if there is none. */
-static bool find_range(const efface_data *rows, uint32_t column, double *least, double *most) {
-    float *const values = malloc(efface_data_n_columns(rows) * sizeof *values);
-    bool any = false;
-    for (size_t i = 0; i < efface_data_n_rows(rows) && values != NULL; i++) {
-        efface_data_values(rows, i, values);
-        const double value = (double)values[column];
-        if (isnan(value))
-            continue;
-        *least = !any || value < *least ? value : *least;
-        *most = !any || value > *most ? value : *most;
-        any = true;
-    }
-    free(values);
-    return any;
-}
-
 /* The smallest power of two that is above a positive number. */
 static double power_above(double size) {
     double power = 1.0;
@@ -142,18 +123,14 @@ static double power_above(double size) {
  * magnitude, and less than 8 are left for the differences. */
 static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
     const efface_forest_params params = efface_forest_get_params(model);
-    const uint32_t column =
-        chosen->columns != NULL ? chosen->columns[params.target] : params.target;
+    const uint32_t column = cli_chosen_column(chosen, params.target);
     efface_data *loaded = NULL;
-    double least = 0.0, most = 0.0;
-    if (chosen->of.data == NULL &&
-        efface_store_load(chosen->of.store, NULL, &loaded, NULL, NULL) != EFFACE_OK)
-        return;
-    const efface_data *const rows = chosen->of.data != NULL ? chosen->of.data : loaded;
-    if (find_range(rows, column, &least, &most)) {
-        const double largest = -least > most ? -least : most;
+    const efface_data *const rows = cli_chosen_rows(chosen, &loaded);
+    double min, max;
+    if (rows != NULL && cli_column_range(rows, column, &min, &max)) {
+        const double largest = -min > max ? -min : max;
         const double size = params.bound > 0.0 ? params.bound : largest;
-        const double steps = (most - least) / power_above(size) * 8388608.0;
+        const double steps = (max - min) / power_above(size) * 8388608.0;
         char option[CLI_OFFSET_OPTION] = "--offset";
         const bool is_coarse = steps > 0.0 && steps < 256.0;
         if (is_coarse && size > 2.0 * largest)

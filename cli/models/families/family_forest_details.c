@@ -1,7 +1,6 @@
 /* What info says of a forest: its classes, and the inputs that matter most. */
 #include "models/families/family_forest_details.h"
 
-#include "models/answers/asked.h"
 #include "models/details/class_details.h"
 
 #include <stdlib.h>
@@ -40,8 +39,7 @@ static int read_importances(const cli_asked *of, const efface_table *table, impo
 
 static int add_importances(cli_model_details *d) {
     enum { MOST_SHOWN = 5 };
-    const cli_asked of = {
-        .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
+    const cli_asked of = cli_asked_of(d);
     efface_table table;
     if (cli_asked_find_table(&of, "importances", &table, NULL) != EFFACE_OK)
         return CLI_DONE;
@@ -69,7 +67,7 @@ static int add_importances(cli_model_details *d) {
 }
 
 static void add_target(cli_model_details *d, uint32_t target) {
-    const cli_asked of = {.model = d->model, .data = d->data};
+    const cli_asked of = cli_asked_of(d);
     char made_up[CLI_MADE_UP];
     const efface_fact fact = {
         .name = "target", .kind = EFFACE_FACT_TEXT, .text = cli_asked_column(&of, target, made_up)};

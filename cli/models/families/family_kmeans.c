@@ -1,65 +1,28 @@
 /* K-means on the command line: the options of fit, what fit warns of, and what info adds. */
 #include "input/columns/column_offsets.h"
+#include "models/families/family_kmeans_choices.h"
 #include "models/families/family_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { N_OPTIONS = 17 }; /* with the one that ends the list */
 
 typedef struct choices {
     efface_kmeans_params params;
-    uint32_t n_clusters;
-    int method, leaf_method, node_method, scale, weigh;
+    cli_kmeans_choices said;
     efface_tails tails; /* filled by the fit */
-    cli_option options[N_OPTIONS];
 } choices;
 
-static const char *const yes_or_no[] = {"no", "yes", NULL};
-static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
-static const char *const scale_words[] = {"none", "minmax", NULL};
-
-static cli_option *begin(void *room) {
+static cli_option *begin(void *room, const void *preset) {
     choices *const c = room;
-    const cli_option options[N_OPTIONS] = {
-        {"-k", CLI_COUNT, &c->n_clusters, NULL},
-        {"--method", CLI_WORD, &c->method, method_words},
-        {"--iters", CLI_WHOLE, &c->params.iterations, NULL},
-        {"--candidates", CLI_WHOLE, &c->params.candidates, NULL},
-        {"--epsilon", CLI_REAL, &c->params.epsilon, NULL},
-        {"--gamma", CLI_REAL, &c->params.gamma, NULL},
-        {"--width", CLI_WHOLE, &c->params.width, NULL},
-        {"--height", CLI_WHOLE, &c->params.height, NULL},
-        {"--leaf-method", CLI_WORD, &c->leaf_method, node_words},
-        {"--node-method", CLI_WORD, &c->node_method, node_words},
-        {"--weigh", CLI_WORD, &c->weigh, yes_or_no},
-        {"--rate", CLI_REAL, &c->params.rate, NULL},
-        {"--passes", CLI_COUNT, &c->params.passes, NULL},
-        {"--starts", CLI_COUNT, &c->params.starts, NULL},
-        {"--scale", CLI_WORD, &c->scale, scale_words},
-        {NULL, CLI_FLAG, NULL, NULL},
-    };
+    (void)preset;
     efface_kmeans_params_init(&c->params);
-    c->method = (int)c->params.method;
-    c->weigh = c->params.weigh_centroids;
-    memcpy(c->options, options, sizeof options);
-    return c->options;
+    return cli_kmeans_begin(&c->said, &c->params);
 }
 
 static efface_params *ask(void *room, efface_new_model *asked) {
     choices *const c = room;
-    if (c->n_clusters == 0) {
-        (void)cli_wrong("fit needs -k K, the number of clusters");
+    if (!cli_kmeans_ask(&c->said, "fit", "clusters", &c->params))
         return NULL;
-    }
-    c->params.n_clusters = c->n_clusters;
-    c->params.method = (efface_method)c->method;
-    c->params.leaf_method = (efface_method)c->leaf_method;
-    c->params.node_method = (efface_method)c->node_method;
-    c->params.weigh_centroids = c->weigh;
-    c->params.scale = (efface_scale)c->scale;
     asked->tails_scale = c->params.scale;
     asked->tails = &c->tails;
     return &c->params.common;
@@ -82,8 +45,7 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
     if (n == 0)
         return;
     efface_kmeans_coarse_columns(model, &first, 1);
-    if (chosen->columns != NULL)
-        first = chosen->columns[first];
+    first = cli_chosen_column(chosen, first);
     const char *const name = cli_column_name(&chosen->of, first);
     const bool scaled = efface_kmeans_get_params(model).scale == EFFACE_SCALE_MINMAX;
     cli_warn("the model keeps less than 8 bits of %" PRIu32
@@ -97,8 +59,7 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
 static void warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
                        const cli_chosen *chosen) {
     char brackets[80];
-    const uint32_t column =
-        chosen->columns != NULL ? chosen->columns[tails->column] : tails->column;
+    const uint32_t column = cli_chosen_column(chosen, tails->column);
     if (tails->column_carries) {
         cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
         cli_warn("column %" PRIu32 "%s carries %.2f %% of the loss, so the others hardly count; %s",

@@ -1,71 +1,39 @@
 /* Segmented regression on the command line: the options of fit, and what info adds. */
+#include "models/families/family_kmeans_choices.h"
 #include "models/families/family_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_OPTIONS = 18 }; /* with the one that ends the list */
-
 typedef struct choices {
     efface_segmented_params params;
-    uint32_t n_clusters;
-    int method, leaf_method, node_method, scale, weigh;
+    cli_kmeans_choices of_kmeans;
     bool no_intercept;
-    cli_option options[N_OPTIONS];
+    cli_option options[4]; /* with the one that ends the list */
 } choices;
 
-static const char *const yes_or_no[] = {"no", "yes", NULL};
-static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
-static const char *const scale_words[] = {"none", "minmax", NULL};
-
-static cli_option *begin(void *room) {
+static cli_option *begin(void *room, const void *preset) {
     choices *const c = room;
-    efface_kmeans_params *const k = &c->params.kmeans;
-    const cli_option options[N_OPTIONS] = {
-        {"-k", CLI_COUNT, &c->n_clusters, NULL},
-        {"--method", CLI_WORD, &c->method, method_words},
-        {"--iters", CLI_WHOLE, &k->iterations, NULL},
-        {"--candidates", CLI_WHOLE, &k->candidates, NULL},
-        {"--scale", CLI_WORD, &c->scale, scale_words},
-        {"--epsilon", CLI_REAL, &k->epsilon, NULL},
-        {"--gamma", CLI_REAL, &k->gamma, NULL},
-        {"--rate", CLI_REAL, &k->rate, NULL},
-        {"--passes", CLI_COUNT, &k->passes, NULL},
-        {"--starts", CLI_COUNT, &k->starts, NULL},
-        {"--width", CLI_WHOLE, &k->width, NULL},
-        {"--height", CLI_WHOLE, &k->height, NULL},
-        {"--leaf-method", CLI_WORD, &c->leaf_method, node_words},
-        {"--node-method", CLI_WORD, &c->node_method, node_words},
-        {"--weigh", CLI_WORD, &c->weigh, yes_or_no},
+    (void)preset;
+    efface_segmented_params_init(&c->params);
+    const cli_option options[] = {
         {"--alpha", CLI_REAL, &c->params.linear.alpha, NULL},
         {"--no-intercept", CLI_FLAG, &c->no_intercept, NULL},
+        {"", CLI_MORE, cli_kmeans_begin(&c->of_kmeans, &c->params.kmeans), NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    efface_segmented_params_init(&c->params);
-    c->method = (int)k->method;
-    c->weigh = k->weigh_centroids;
     memcpy(c->options, options, sizeof options);
     return c->options;
 }
 
 static efface_params *ask(void *room, efface_new_model *asked) {
     choices *const c = room;
-    efface_kmeans_params *const k = &c->params.kmeans;
     (void)asked;
-    if (c->n_clusters == 0) {
-        (void)cli_wrong("fit --family segmented needs -k K, the number of segments");
-        return NULL;
-    }
-    k->n_clusters = c->n_clusters;
-    k->method = (efface_method)c->method;
-    k->leaf_method = (efface_method)c->leaf_method;
-    k->node_method = (efface_method)c->node_method;
-    k->weigh_centroids = c->weigh;
-    k->scale = (efface_scale)c->scale;
     c->params.linear.intercept = !c->no_intercept;
-    return &c->params.common;
+    return cli_kmeans_ask(&c->of_kmeans, "fit --family segmented", "segments", &c->params.kmeans)
+               ? &c->params.common
+               : NULL;
 }
 
 static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {

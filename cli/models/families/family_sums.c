@@ -5,13 +5,22 @@
 
 #include <string.h>
 
-enum { MOST_OPTIONS = 8 }; /* of one preset, with the one that ends the list */
+enum { MAX_OPTIONS = 8 }; /* of one preset, with the one that ends the list */
 
 typedef struct choices {
     efface_sums_params params;
     bool no_intercept, quadratic, whiten;
-    cli_option options[MOST_OPTIONS];
+    cli_option options[MAX_OPTIONS];
 } choices;
+
+/* What makes a preset: a view, defaults where they are not those of the library, and options; all
+ * presets have --bound as well. */
+typedef struct preset {
+    efface_view view;
+    double alpha;
+    uint32_t n_fourier;
+    const char *options[MAX_OPTIONS];
+} preset;
 
 /* ---- options */
 
@@ -36,57 +45,19 @@ static cli_option option_named(choices *c, const char *name) {
     return (cli_option){NULL, CLI_FLAG, NULL, NULL};
 }
 
-/* A view, and the names of its options. */
-static cli_option *begin_view(void *room, efface_view view, const char *const *names) {
+static cli_option *begin(void *room, const void *of) {
     choices *const c = room;
+    const preset *const p = of;
     size_t n = 0;
     efface_sums_params_init(&c->params);
-    c->params.view = view;
-    for (; names[n] != NULL; n++)
-        c->options[n] = option_named(c, names[n]);
-    c->options[n] = (cli_option){NULL, CLI_FLAG, NULL, NULL};
+    c->params.view = p->view;
+    c->params.n_fourier = p->n_fourier;
+    c->params.linear.alpha = p->alpha;
+    for (; p->options[n] != NULL; n++)
+        c->options[n] = option_named(c, p->options[n]);
+    c->options[n] = option_named(c, "--bound");
+    c->options[n + 1] = (cli_option){NULL, CLI_FLAG, NULL, NULL};
     return c->options;
-}
-
-static cli_option *begin_sums(void *room) {
-    static const char *const names[] = {"--bound", NULL};
-    return begin_view(room, EFFACE_VIEW_MEANS, names);
-}
-
-static cli_option *begin_linear(void *room) {
-    static const char *const names[] = {"--alpha", "--no-intercept", "--bound", NULL};
-    return begin_view(room, EFFACE_VIEW_LINEAR, names);
-}
-
-static cli_option *begin_ridge(void *room) {
-    static const char *const names[] = {"--alpha", "--no-intercept", "--bound", NULL};
-    cli_option *const options = begin_view(room, EFFACE_VIEW_RIDGE, names);
-    ((choices *)room)->params.linear.alpha = 1.0;
-    return options;
-}
-
-static cli_option *begin_bayes(void *room) {
-    static const char *const names[] = {"--smoothing", "--bound", NULL};
-    return begin_view(room, EFFACE_VIEW_BAYES, names);
-}
-
-static cli_option *begin_discriminant(void *room) {
-    static const char *const names[] = {"--quadratic", "--shrinkage", "--bound", NULL};
-    return begin_view(room, EFFACE_VIEW_DISCRIMINANT, names);
-}
-
-static cli_option *begin_components(void *room) {
-    static const char *const names[] = {"-n", "--components", "--whiten", "--bound", NULL};
-    return begin_view(room, EFFACE_VIEW_COMPONENTS, names);
-}
-
-static cli_option *begin_fourier(void *room) {
-    static const char *const names[] = {"--features", "--gamma", "--alpha", "--bound", NULL};
-    cli_option *const options = begin_view(room, EFFACE_VIEW_LINEAR, names);
-    choices *const c = room;
-    c->params.n_fourier = 100;
-    c->params.linear.alpha = 1.0;
-    return options;
 }
 
 static efface_params *ask(void *room, efface_new_model *asked) {
@@ -115,6 +86,7 @@ static void warn(const void *room, const efface_model *model, const cli_chosen *
 #define OF_SUMS                           \
     .number = EFFACE_FAMILY_SUMS,         \
     .n_bytes = sizeof(choices),           \
+    .begin = begin,                       \
     .ask = ask,                           \
     .set_targets = set_targets,           \
     .warn = warn,                         \
@@ -154,7 +126,7 @@ const cli_family cli_family_sums = {
             LAST_LINES
             "example: efface fit people.csv --id id --owner user --family sums \\\n"
             "             -o people.store\n",
-    .begin = begin_sums,
+    .preset = &(const preset){EFFACE_VIEW_MEANS, .options = {NULL}},
 };
 
 const cli_family cli_family_linear = {
@@ -173,7 +145,7 @@ const cli_family cli_family_linear = {
             "example: efface fit people.csv --id id --family linear --target income \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
-    .begin = begin_linear,
+    .preset = &(const preset){EFFACE_VIEW_LINEAR, .options = {"--alpha", "--no-intercept"}},
 };
 
 const cli_family cli_family_ridge = {
@@ -190,7 +162,7 @@ const cli_family cli_family_ridge = {
             "example: efface fit people.csv --id id --family ridge --class kind \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
-    .begin = begin_ridge,
+    .preset = &(const preset){EFFACE_VIEW_RIDGE, .alpha = 1.0, .options = {"--alpha", "--no-intercept"}},
 };
 
 const cli_family cli_family_bayes = {
@@ -206,7 +178,7 @@ const cli_family cli_family_bayes = {
             "example: efface fit people.csv --id id --family bayes --class kind \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
-    .begin = begin_bayes,
+    .preset = &(const preset){EFFACE_VIEW_BAYES, .options = {"--smoothing"}},
 };
 
 const cli_family cli_family_discriminant = {
@@ -223,7 +195,7 @@ const cli_family cli_family_discriminant = {
             "example: efface fit people.csv --id id --family discriminant --class kind \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
-    .begin = begin_discriminant,
+    .preset = &(const preset){EFFACE_VIEW_DISCRIMINANT, .options = {"--quadratic", "--shrinkage"}},
 };
 
 const cli_family cli_family_components = {
@@ -238,7 +210,7 @@ const cli_family cli_family_components = {
             "efface info shows their variances; efface export writes the directions.\n"
             "example: efface fit people.csv --id id --family components -n 3 \\\n"
             "             -o people.store\n",
-    .begin = begin_components,
+    .preset = &(const preset){EFFACE_VIEW_COMPONENTS, .options = {"-n", "--components", "--whiten"}},
 };
 
 const cli_family cli_family_fourier = {
@@ -258,6 +230,7 @@ const cli_family cli_family_fourier = {
             "example: efface fit people.csv --id id --family fourier --target income \\\n"
             "             --features 500 --gamma 0.1 -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
-    .begin = begin_fourier,
+    .preset = &(const preset){EFFACE_VIEW_LINEAR, .alpha = 1.0, .n_fourier = 100,
+                               .options = {"--features", "--gamma", "--alpha"}},
 };
 /* clang-format on */

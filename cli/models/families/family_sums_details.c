@@ -33,16 +33,11 @@ bool cli_sums_can_predict(const cli_asked *of, efface_error *why) {
     return can;
 }
 
-static cli_asked asked_of(const cli_model_details *d) {
-    return (cli_asked){
-        .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
-}
-
 /* ---- tables */
 
 /* A table of the view; false if it has none of that name. */
 static bool find_table(cli_model_details *d, const char *name, efface_table *table) {
-    const cli_asked of = asked_of(d);
+    const cli_asked of = cli_asked_of(d);
     efface_error error;
     return cli_asked_find_table(&of, name, table, &error) == EFFACE_OK;
 }
@@ -50,7 +45,7 @@ static bool find_table(cli_model_details *d, const char *name, efface_table *tab
 /* A row of a table: `values` has room for it. False, after `why` was filled, if there is none. */
 static bool read_row(const cli_model_details *d, const char *name, uint64_t row, double *values,
                      efface_error *why) {
-    const cli_asked of = asked_of(d);
+    const cli_asked of = cli_asked_of(d);
     return cli_asked_read_table(&of, name, row, values, why) == EFFACE_OK;
 }
 
@@ -76,7 +71,7 @@ static const cli_section_column term_columns[] = {
 /* The coefficients of one target; `row` and `errors` have room for a row of the tables. */
 static int add_target(cli_model_details *d, const efface_table *table, uint64_t number, double *row,
                       double *errors) {
-    const cli_asked of = asked_of(d);
+    const cli_asked of = cli_asked_of(d);
     char made_up[CLI_MADE_UP];
     double quality[3];
     efface_table of_quality;
@@ -204,7 +199,7 @@ static int add_coarse(cli_model_details *d) {
 /* Features that the view left out, by name; Fourier features have numbers only. */
 static int add_dropped(cli_model_details *d) {
     const bool fourier = efface_sums_get_params(d->model).n_fourier != 0;
-    const cli_asked of = asked_of(d);
+    const cli_asked of = cli_asked_of(d);
     uint32_t n;
     uint32_t *const dropped = cli_sums_listed(d->model, efface_sums_dropped, &n);
     if (dropped == NULL)
@@ -228,7 +223,7 @@ static int add_dropped(cli_model_details *d) {
 
 int cli_sums_add_details(cli_model_details *d) {
     const efface_view view = efface_sums_get_params(d->model).view;
-    const cli_asked of = asked_of(d);
+    const cli_asked of = cli_asked_of(d);
     efface_error why;
     int code = add_coarse(d);
     if (code == CLI_DONE && cli_view_has_classes(view))

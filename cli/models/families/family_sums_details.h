@@ -3,7 +3,6 @@
 #ifndef CLI_FAMILY_SUMS_DETAILS_H
 #define CLI_FAMILY_SUMS_DETAILS_H
 
-#include "models/answers/asked.h"
 #include "models/details/model_details.h"
 
 /* As cli_family.add_details. */

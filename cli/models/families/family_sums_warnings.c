@@ -6,21 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { MOST_NAMES = 4 };
-
-/* The column of the store that a column of the model is. */
-static uint32_t column_of(const cli_chosen *chosen, uint32_t column) {
-    return chosen->columns != NULL ? chosen->columns[column] : column;
-}
-
-/* The rows that were fitted: those at hand, or those of the store. `loaded` is to be freed. NULL,
- * without a word, if they cannot be read: a warning is not worth an error. */
-static const efface_data *rows_of(const cli_chosen *chosen, efface_data **loaded) {
-    if (chosen->of.data != NULL)
-        return chosen->of.data;
-    return efface_store_load(chosen->of.store, NULL, loaded, NULL, NULL) == EFFACE_OK ? *loaded
-                                                                                      : NULL;
-}
+enum { MAX_NAMES = 4 };
 
 /* ---- columns */
 
@@ -30,12 +16,13 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
     uint32_t n;
     uint32_t *const coarse = cli_sums_listed(model, efface_sums_coarse_columns, &n);
     efface_data *loaded = NULL;
-    const efface_data *const rows = coarse != NULL && n > 0 ? rows_of(chosen, &loaded) : NULL;
+    const efface_data *const rows =
+        coarse != NULL && n > 0 ? cli_chosen_rows(chosen, &loaded) : NULL;
     if (rows != NULL) {
-        const uint32_t n_named = n < MOST_NAMES ? n : MOST_NAMES;
+        const uint32_t n_named = n < MAX_NAMES ? n : MAX_NAMES;
         for (uint32_t i = 0; i < n_named; i++) {
             char option[CLI_OFFSET_OPTION];
-            if (cli_offset_option(option, rows, column_of(chosen, coarse[i])))
+            if (cli_offset_option(option, rows, cli_chosen_column(chosen, coarse[i])))
                 used += (size_t)snprintf(options + used, sizeof options - used, " %s", option);
         }
         cli_warn("values of %" PRIu32 " column%s differ so little compared to their size that less "
@@ -49,12 +36,12 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
 
 static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
     const bool fourier = efface_sums_get_params(model).n_fourier != 0;
-    char names[MOST_NAMES * 100] = "";
+    char names[MAX_NAMES * 100] = "";
     size_t used = 0;
     uint32_t n;
     uint32_t *const dropped = cli_sums_listed(model, efface_sums_dropped, &n);
-    for (uint32_t i = 0; i < n && i < MOST_NAMES && dropped != NULL && !fourier; i++) {
-        const uint32_t column = column_of(chosen, dropped[i]);
+    for (uint32_t i = 0; i < n && i < MAX_NAMES && dropped != NULL && !fourier; i++) {
+        const uint32_t column = cli_chosen_column(chosen, dropped[i]);
         char brackets[80];
         cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%" PRIu32 "%s",
@@ -63,7 +50,7 @@ static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
     if (n > 0 && dropped != NULL)
         cli_warn("%" PRIu32 " feature%s constant, or depend%s on others, and %s left out%s%s", n,
                  n == 1 ? " is" : "s are", n == 1 ? "s" : "", n == 1 ? "is" : "are", names,
-                 n > MOST_NAMES && !fourier ? ", ..." : "");
+                 n > MAX_NAMES && !fourier ? ", ..." : "");
     free(dropped);
 }
 
@@ -76,7 +63,7 @@ static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
         chosen->of.data != NULL ? efface_data_offsets(chosen->of.data) : NULL;
     bool moved = false;
     for (uint32_t j = 0; j < efface_model_get_info(model).n_columns; j++) {
-        const uint32_t column = column_of(chosen, j);
+        const uint32_t column = cli_chosen_column(chosen, j);
         if (chosen->of.data != NULL)
             moved = moved || (offsets != NULL && offsets[column] != 0.0);
         else if (chosen->of.store != NULL)
@@ -90,22 +77,13 @@ static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
 
 /* ---- classes */
 
-static int compare(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Rows of each class and, behind them, rows without one; of all ranks. */
 static int count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
     for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
         const int64_t label = efface_data_row(rows, i).label;
-        const int64_t *const found =
-            label != EFFACE_NO_LABEL && classes->n > 0
-                ? bsearch(&label, classes->numbers, classes->n, sizeof label, compare)
-                : NULL;
-        counts[classes->n] += label == EFFACE_NO_LABEL;
-        if (found != NULL)
-            counts[found - classes->numbers]++;
+        const uint32_t place = cli_class_place(classes, label);
+        if (place < classes->n || label == EFFACE_NO_LABEL)
+            counts[place]++;
     }
     return cli_sum(counts, classes->n + (size_t)1);
 }
@@ -129,7 +107,7 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     const cli_asked of = {.model = model, .store = chosen->of.store};
     efface_data *loaded = NULL;
     cli_classes classes;
-    const efface_data *const rows = rows_of(chosen, &loaded);
+    const efface_data *const rows = cli_chosen_rows(chosen, &loaded);
     const int code = cli_read_classes(&of, &classes);
     uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
     if (code == CLI_DONE && rows != NULL && counts != NULL &&

@@ -4,7 +4,6 @@
 #ifndef CLI_FAMILY_TABLE_H
 #define CLI_FAMILY_TABLE_H
 
-#include "input/data_files.h"
 #include "models/details/model_details.h"
 
 /* What a model needs besides features. */
@@ -22,11 +21,13 @@ typedef struct cli_family {
     bool is_alone;    /* its models are of one process, and not of ranks */
 
     /* What the command line can say of the parameters takes n_bytes. `begin` gets that room, filled
-     * with zeros; it writes the defaults there and returns the options that change them. Then `ask`
-     * checks what was said and returns the parameters, which are a part of that room; or NULL,
-     * after a message. It may also set fields of `asked` that only this family needs. */
+     * with zeros, and what makes a preset of the family; it writes the defaults there and returns
+     * the options that change them. Then `ask` checks what was said and returns the parameters,
+     * which are a part of that room; or NULL, after a message. It may also set fields of `asked`
+     * that only this family needs. */
     size_t n_bytes;
-    cli_option *(*begin)(void *choices);
+    const void *preset;
+    cli_option *(*begin)(void *choices, const void *preset);
     efface_params *(*ask)(void *choices, efface_new_model *asked);
 
     /* What fit has to be told. If there is a --target, set_targets gets the columns of the model,
