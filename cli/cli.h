@@ -33,6 +33,9 @@ enum {
     CLI_INTERRUPTED = 130 /* what shells say of a program that SIGINT ended */
 };
 
+/* What fails says so and returns an exit code: one step after another, while all is well. */
+#define CLI_THEN(code, step) ((void)((code) = (code) == CLI_DONE ? (step) : (code)))
+
 /* A command: its arguments begin after its name. `help` fits a screen of 24 lines. */
 typedef struct cli_command {
     const char *name;

@@ -11,13 +11,10 @@ static int spread(const char *path, const cli_open *how) {
     efface_store_options options;
     efface_error error;
     cli_keys keys;
-    int code = CLI_DONE;
-    if (cli_store_options(how, &options, &keys, &code)) {
-        cli_progress_begin("spreading", 0, 0);
-        if (efface_store_spread(path, &options, &error) != EFFACE_OK)
-            code = cli_report_error(&error);
-        cli_progress_end();
-    }
+    int code = cli_store_options(how, &options, &keys);
+    cli_progress_begin("spreading", 0, 0);
+    CLI_THEN(code, cli_outcome(efface_store_spread(path, &options, &error), &error));
+    cli_progress_end();
     cli_wipe(&keys, sizeof keys);
     return code;
 }
@@ -46,9 +43,8 @@ static int run(int n_arguments, char **arguments) {
         {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("spread", options, n_arguments, arguments))
-        return CLI_USAGE;
-    const int code = spread(path, &how);
+    int code = cli_parse("spread", options, n_arguments, arguments);
+    CLI_THEN(code, spread(path, &how));
     if (code == CLI_DONE)
         print_result(path, as_json);
     return code;

@@ -45,11 +45,10 @@ bool cli_can_be_read_again(const char *path) {
     return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-static bool find_file(const char *path, int *code) {
-    if (is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT)
-        return true;
-    *code = cli_not_found("there is no file '%s'", path);
-    return false;
+static int find_file(const char *path) {
+    return is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT
+               ? CLI_DONE
+               : cli_not_found("there is no file '%s'", path);
 }
 
 static int explain(const cli_data_options *options, const efface_error *error) {
@@ -62,51 +61,47 @@ static int explain(const cli_data_options *options, const efface_error *error) {
     return code;
 }
 
-bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
-                   efface_data **data, int *code) {
+int cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                  efface_data **data) {
     efface_error error;
-    if (!find_file(path, code))
-        return false;
+    const int code = find_file(path);
+    if (code != CLI_DONE)
+        return code;
     apply(options, load);
-    if (efface_data_load(path, load, data, &error) == EFFACE_OK)
-        return true;
-    *code = explain(options, &error);
-    return false;
+    return efface_data_load(path, load, data, &error) == EFFACE_OK ? CLI_DONE
+                                                                   : explain(options, &error);
 }
 
-bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
-                   efface_data **data, efface_error *why, int *code) {
+int cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                  efface_data **data, efface_error *why) {
     /* The library has no way to leave a column out, but owners and labels may be any texts. */
     const char **const places[] = {&load->owner_column, &load->label_column, &load->id_column};
     enum { N_PLACES = sizeof places / sizeof places[0] };
     static char numbers[N_PLACES][24];
     efface_error error;
+    const int code = find_file(path);
     why->status = EFFACE_OK;
-    if (!find_file(path, code))
-        return false;
+    if (code != CLI_DONE)
+        return code;
     apply(options, load);
     const bool again = cli_can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         /* Numbers with a text among them are no column of texts. */
-        if (error.column == why->column && why->status != EFFACE_OK) {
-            *code = cli_report_error(why);
-            return false;
-        }
+        if (error.column == why->column && why->status != EFFACE_OK)
+            return cli_report_error(why);
         while (i < N_PLACES && *places[i] != NULL)
             i++;
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
             /* Texts that come twice make no ids, but nobody said that they were ids. */
-            const bool by_us = error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK;
-            *code = by_us   ? explain(options, why)
-                    : again ? cli_report_error(&error)
-                            : explain(options, &error);
-            return false;
+            if (error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK)
+                return explain(options, why);
+            return again ? cli_report_error(&error) : explain(options, &error);
         }
         *why = error;
         snprintf(numbers[i], sizeof numbers[i], "%" PRIu64, error.column);
         *places[i] = numbers[i];
     }
-    return true;
+    return CLI_DONE;
 }
 
 efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_error *error) {
@@ -173,54 +168,46 @@ static cli_found read_item(const cli_columns *columns, char *item, uint64_t *fir
     return good ? CLI_ONE : CLI_NONE;
 }
 
-bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
-                      uint32_t *n_out) {
-    char *const text = strdup(list);
-    bool *const chosen = calloc(columns->n, sizeof *chosen);
-    uint32_t *const numbers = malloc(columns->n * sizeof *numbers);
-    bool good = false;
-    if (text == NULL || chosen == NULL || numbers == NULL) {
-        (void)cli_out_of_memory();
-        goto out;
-    }
-    for (char *item = text, *next; item != NULL; item = next) {
-        uint64_t first, last;
-        next = strchr(item, ',');
-        if (next != NULL)
-            *next++ = '\0';
-        const cli_found found = read_item(columns, item, &first, &last);
-        if (found == CLI_SEVERAL) {
-            (void)cli_wrong(
-                "--columns: several columns have the name '%s'; use their numbers, from 1 to %u",
-                item, columns->n);
-            goto out;
-        }
-        if (found == CLI_NONE) {
-            (void)cli_wrong("--columns: there is no column '%s'; columns have names, or numbers "
-                            "from 1 to %u",
-                            item, columns->n);
-            goto out;
-        }
-        for (uint64_t i = first - 1; i < last; i++) {
-            if (chosen[i]) {
-                (void)cli_wrong(
-                    "--columns: '%s' names a column that was named before; name each column once",
-                    item);
-                goto out;
-            }
-            chosen[i] = true;
-        }
-    }
-    *n_out = 0;
-    for (uint32_t i = 0; i < columns->n; i++)
+/* Marks the columns of an item. */
+static int choose_item(const cli_columns *columns, char *item, bool *chosen) {
+    uint64_t first, last;
+    const cli_found found = read_item(columns, item, &first, &last);
+    if (found == CLI_SEVERAL)
+        return cli_wrong(
+            "--columns: several columns have the name '%s'; use their numbers, from 1 to %u", item,
+            columns->n);
+    if (found == CLI_NONE)
+        return cli_wrong("--columns: there is no column '%s'; columns have names, or numbers from "
+                         "1 to %u",
+                         item, columns->n);
+    for (uint64_t i = first - 1; i < last; i++) {
         if (chosen[i])
-            numbers[(*n_out)++] = i;
-    *out = numbers;
-    good = true;
-out:
+            return cli_wrong(
+                "--columns: '%s' names a column that was named before; name each column once",
+                item);
+        chosen[i] = true;
+    }
+    return CLI_DONE;
+}
+
+int cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
+                     uint32_t *n_out) {
+    char *const text = strdup(list), *rest = text;
+    bool *const chosen = calloc(columns->n, sizeof *chosen);
+    uint32_t *const numbers = malloc(columns->n * sizeof *numbers), n = 0;
+    int code = text == NULL || chosen == NULL || numbers == NULL ? cli_out_of_memory() : CLI_DONE;
+    while (code == CLI_DONE && rest != NULL)
+        code = choose_item(columns, strsep(&rest, ","), chosen);
+    for (uint32_t i = 0; code == CLI_DONE && i < columns->n; i++)
+        if (chosen[i])
+            numbers[n++] = i;
     free(text);
     free(chosen);
-    if (!good)
+    if (code != CLI_DONE) {
         free(numbers);
-    return good;
+        return code;
+    }
+    *n_out = n;
+    *out = numbers;
+    return CLI_DONE;
 }

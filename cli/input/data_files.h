@@ -32,16 +32,16 @@ bool cli_can_be_read_again(const char *path);
 /* Whether any of them was given. */
 bool cli_data_options_given(const cli_data_options *options);
 
-/* Reads a file, or standard input for "-"; `load` has the hash key. False, after a message, if it
- * cannot be read; `code` then has the exit code. */
-bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
-                   efface_data **data, int *code);
+/* Reads a file, or standard input for "-"; `load` has the hash key. CLI_DONE or, after a message,
+ * another exit code. */
+int cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                  efface_data **data);
 
 /* The same for a caller that needs only some columns: up to three columns of texts that no option
  * names are skipped, unless DATA can be read only once. `why` is then the error of the last skipped
  * column, in case that column is needed after all; else its status is EFFACE_OK. */
-bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
-                   efface_data **data, efface_error *why, int *code);
+int cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                  efface_data **data, efface_error *why);
 
 /* An empty set with the columns of another: their number, names and offsets. */
 efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_error *error);
@@ -86,8 +86,7 @@ typedef enum cli_found { CLI_NONE, CLI_ONE, CLI_SEVERAL } cli_found;
 cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column);
 
 /* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
- * Release them with free. False, after a message, for a list that makes no sense. */
-bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
-                      uint32_t *n_out);
+ * Release them with free. CLI_DONE or, after a message, another exit code. */
+int cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out, uint32_t *n_out);
 
 #endif

@@ -98,81 +98,65 @@ static const cli_option *find_option(const cli_option *options, const char *argu
     return NULL;
 }
 
-static void say_wrong_value(const char *command, const cli_option *option, const char *text) {
-    if (option->kind != CLI_WORD) {
-        (void)cli_wrong("%s cannot be '%s'; see efface %s --help", option->name, text, command);
-        return;
-    }
+static int say_wrong_value(const char *command, const cli_option *option, const char *text) {
+    if (option->kind != CLI_WORD)
+        return cli_wrong("%s cannot be '%s'; see efface %s --help", option->name, text, command);
     char list[128] = "";
     for (int i = 0; option->words[i] != NULL; i++) {
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s",
                  i == 0 ? "" : (option->words[i + 1] == NULL ? " or " : ", "), option->words[i]);
     }
-    (void)cli_wrong("%s cannot be '%s': it must be %s", option->name, text, list);
+    return cli_wrong("%s cannot be '%s': it must be %s", option->name, text, list);
 }
 
-static bool take_place(const char *command, const cli_option **next, const char *argument) {
+static int read_place(const char *command, const cli_option **next, const char *argument) {
     while ((*next)->name != NULL && !is_place(*next))
         (*next)++;
-    if ((*next)->name == NULL) {
-        (void)cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
-        return false;
-    }
-    if ((*next)->kind == CLI_PLACES) {
-        const bool good = add_text((*next)->value, argument);
-        if (!good)
-            (void)cli_out_of_memory();
-        return good;
-    }
+    if ((*next)->name == NULL)
+        return cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
+    if ((*next)->kind == CLI_PLACES)
+        return add_text((*next)->value, argument) ? CLI_DONE : cli_out_of_memory();
     *(const char **)(*next)->value = argument;
     (*next)++;
-    return true;
+    return CLI_DONE;
 }
 
-bool cli_parse(const char *command, const cli_option *options, int n_arguments, char **arguments) {
+/* An option, and the value that is attached to it or stands behind it. */
+static int read_option(const char *command, const cli_option *options, char **arguments, int n,
+                       int *i) {
+    const char *text;
+    const cli_option *const option = find_option(options, arguments[*i], &text);
+    if (option == NULL)
+        return cli_wrong("unknown option '%s'; see efface %s --help", arguments[*i], command);
+    if (option->kind == CLI_FLAG && text != NULL)
+        return cli_wrong("%s takes no value", option->name);
+    if (option->kind == CLI_FLAG) {
+        *(bool *)option->value = true;
+        return CLI_DONE;
+    }
+    if (text == NULL && ++*i == n)
+        return cli_wrong("%s needs a value; see efface %s --help", option->name, command);
+    if (text == NULL)
+        text = arguments[*i];
+    return read_value(option, text) ? CLI_DONE : say_wrong_value(command, option, text);
+}
+
+int cli_parse(const char *command, const cli_option *options, int n_arguments, char **arguments) {
     const cli_option *next_place = options;
     bool only_places = false;
-    for (int i = 0; i < n_arguments; i++) {
+    int code = CLI_DONE;
+    for (int i = 0; i < n_arguments && code == CLI_DONE; i++) {
         const char *const argument = arguments[i];
-        if (!only_places && strcmp(argument, "--") == 0) {
+        if (!only_places && strcmp(argument, "--") == 0)
             only_places = true;
-            continue;
-        }
-        if (only_places || argument[0] != '-' || argument[1] == '\0') {
-            if (!take_place(command, &next_place, argument))
-                return false;
-            continue;
-        }
-        const char *text;
-        const cli_option *const option = find_option(options, argument, &text);
-        if (option == NULL) {
-            (void)cli_wrong("unknown option '%s'; see efface %s --help", argument, command);
-            return false;
-        }
-        if (option->kind == CLI_FLAG) {
-            if (text != NULL) {
-                (void)cli_wrong("%s takes no value", option->name);
-                return false;
-            }
-            *(bool *)option->value = true;
-            continue;
-        }
-        if (text == NULL && ++i == n_arguments) {
-            (void)cli_wrong("%s needs a value; see efface %s --help", option->name, command);
-            return false;
-        }
-        if (text == NULL)
-            text = arguments[i];
-        if (!read_value(option, text)) {
-            say_wrong_value(command, option, text);
-            return false;
-        }
+        else if (only_places || argument[0] != '-' || argument[1] == '\0')
+            code = read_place(command, &next_place, argument);
+        else
+            code = read_option(command, options, arguments, n_arguments, &i);
     }
-    for (; next_place->name != NULL; next_place++)
-        if (next_place->kind == CLI_PLACE) {
-            (void)cli_wrong("%s is missing; see efface %s --help", next_place->name, command);
-            return false;
-        }
-    return true;
+    for (; next_place->name != NULL && code == CLI_DONE; next_place++)
+        if (next_place->kind == CLI_PLACE)
+            code = cli_wrong("%s is missing; see efface %s --help", next_place->name, command);
+    return code;
 }

@@ -39,9 +39,9 @@ typedef struct cli_option {
     const char *const *words; /* ended by NULL */
 } cli_option;
 
-/* Reads the arguments into the options, which end with a NULL name. False, after a message on
- * standard error, if they do not fit. */
-bool cli_parse(const char *command, const cli_option *options, int n_arguments, char **arguments);
+/* Reads the arguments into the options, which end with a NULL name. CLI_DONE or, after a message,
+ * CLI_USAGE if they do not fit. */
+int cli_parse(const char *command, const cli_option *options, int n_arguments, char **arguments);
 
 void cli_texts_free(cli_texts *texts);
 

@@ -192,11 +192,8 @@ static int combine(parts *p, efface_data **out) {
     efface_error error;
     batch b;
     uint64_t move = 0;
-    int code = CLI_DONE;
-    if (!make_batch(&b, efface_data_n_columns(first)))
-        code = cli_out_of_memory();
-    else if (cli_begin_like(first, out, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
+    int code = make_batch(&b, efface_data_n_columns(first)) ? CLI_DONE : cli_out_of_memory();
+    CLI_THEN(code, cli_outcome(cli_begin_like(first, out, &error), &error));
     if (code == CLI_DONE && p->load->missing)
         efface_data_allow_missing(*out);
     for (size_t i = 0; i < p->paths->n && code == CLI_DONE; i++) {
@@ -214,35 +211,47 @@ static int combine(parts *p, efface_data **out) {
 
 /* ---- reading */
 
-static bool load_files(parts *p, const cli_data_options *options, efface_load_options *load,
-                       int *code) {
+static int load_files(parts *p, const cli_data_options *options, efface_load_options *load) {
     efface_rounding *const rounding = load->rounding;
-    bool good = true;
+    int code = CLI_DONE;
     load->n_shares = p->paths->n < p->size ? p->size : 0;
     load->share = load->n_shares != 0 ? p->rank : 0;
-    for (size_t i = 0; i < p->paths->n && good; i++) {
+    for (size_t i = 0; i < p->paths->n && code == CLI_DONE; i++) {
         if (!is_mine(p, i))
             continue;
-        good = cli_load_data(p->paths->items[i], options, load, &p->sets[i], code);
+        code = cli_load_data(p->paths->items[i], options, load, &p->sets[i]);
         load->rounding = NULL;
-        if (!good)
+        if (code != CLI_DONE)
             break;
         p->n_rows[i] = efface_data_n_rows(p->sets[i]);
         note_kinds(p, p->sets[i]);
     }
     load->rounding = rounding;
-    return good;
+    return code;
+}
+
+/* One set of all that this rank has read. */
+static int unite(parts *p, efface_data **set) {
+    if (p->paths->n == 1) {
+        *set = p->sets[0];
+        p->sets[0] = NULL;
+        return CLI_DONE;
+    }
+    int code = cli_sum(p->n_rows, p->paths->n);
+    CLI_THEN(code, check_columns(p));
+    CLI_THEN(code, check_kinds(p));
+    CLI_THEN(code, combine(p, set));
+    return code;
 }
 
 static int join(efface_data *data) {
     efface_error error;
-    if (cli_group() == NULL || efface_data_join(data, cli_group(), &error) == EFFACE_OK)
-        return CLI_DONE;
-    return cli_report_error(&error);
+    return cli_group() != NULL ? cli_outcome(efface_data_join(data, cli_group(), &error), &error)
+                               : CLI_DONE;
 }
 
-bool cli_load_parts(const cli_texts *paths, const cli_data_options *options,
-                    efface_load_options *load, efface_data **data, int *code) {
+int cli_load_parts(const cli_texts *paths, const cli_data_options *options,
+                   efface_load_options *load, efface_data **data) {
     const efface_group *const group = cli_group();
     parts p = {.paths = paths,
                .load = load,
@@ -251,33 +260,17 @@ bool cli_load_parts(const cli_texts *paths, const cli_data_options *options,
                .sets = calloc(paths->n, sizeof *p.sets),
                .n_rows = calloc(paths->n, sizeof *p.n_rows)};
     efface_data *set = NULL;
-    bool good = p.sets != NULL && p.n_rows != NULL;
-    if (!good)
-        *code = cli_out_of_memory();
-    else
-        good = load_files(&p, options, load, code);
-    if (good && paths->n == 1) {
-        set = p.sets[0];
-        p.sets[0] = NULL;
-    } else if (good) {
-        *code = cli_sum(p.n_rows, paths->n);
-        if (*code == CLI_DONE)
-            *code = check_columns(&p);
-        if (*code == CLI_DONE)
-            *code = check_kinds(&p);
-        if (*code == CLI_DONE)
-            *code = combine(&p, &set);
-    }
-    if (good && *code == CLI_DONE)
-        *code = join(set);
+    int code = p.sets != NULL && p.n_rows != NULL ? CLI_DONE : cli_out_of_memory();
+    CLI_THEN(code, load_files(&p, options, load));
+    CLI_THEN(code, unite(&p, &set));
+    CLI_THEN(code, join(set));
     for (size_t i = 0; i < paths->n && p.sets != NULL; i++)
         efface_data_free(p.sets[i]);
     free(p.sets);
     free(p.n_rows);
-    good = good && *code == CLI_DONE;
-    if (good)
+    if (code == CLI_DONE)
         *data = set;
     else
         efface_data_free(set);
-    return good;
+    return code;
 }

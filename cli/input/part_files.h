@@ -9,7 +9,7 @@
  * rank reads its share of each file. Either way ids are those that one process gives. The set is
  * then this rank's part of all rows: it has joined the group. Of several files, load->rounding sees
  * the first that this rank reads. As cli_load_data. */
-bool cli_load_parts(const cli_texts *paths, const cli_data_options *options,
-                    efface_load_options *load, efface_data **data, int *code);
+int cli_load_parts(const cli_texts *paths, const cli_data_options *options,
+                   efface_load_options *load, efface_data **data);
 
 #endif

@@ -12,22 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool cli_random(void *bytes, size_t n_bytes) {
+int cli_random(void *bytes, size_t n_bytes) {
     unsigned char *const out = bytes;
     size_t done = 0;
     while (done < n_bytes) {
         const ssize_t n = getrandom(out + done, n_bytes - done, 0);
-        if (n < 0 && errno != EINTR) {
-            (void)cli_failed("the system gives no random numbers: %s", strerror(errno));
-            return false;
-        }
+        if (n < 0 && errno != EINTR)
+            return cli_failed("the system gives no random numbers: %s", strerror(errno));
         done += n > 0 ? (size_t)n : 0;
     }
-    return true;
+    return CLI_DONE;
 }
 
-bool cli_shared_random(void *bytes, size_t n_bytes) {
-    return (!cli_is_first() || cli_random(bytes, n_bytes)) && cli_share(bytes, n_bytes) == CLI_DONE;
+int cli_shared_random(void *bytes, size_t n_bytes) {
+    int code = cli_is_first() ? cli_random(bytes, n_bytes) : CLI_DONE;
+    CLI_THEN(code, cli_share(bytes, n_bytes));
+    return code;
 }
 
 void cli_wipe(void *bytes, size_t n_bytes) {
@@ -48,31 +48,29 @@ static const char *name_of(cli_key kind) {
     return names[kind];
 }
 
-bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code) {
+static int write_text(const char *path, mode_t mode, const char *text, size_t n_bytes) {
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file < 0 && errno == EEXIST)
+        return cli_failed("%s exists already, and keys are not overwritten; choose another name",
+                          path);
+    bool ok = file >= 0 && write(file, text, n_bytes) == (ssize_t)n_bytes && fsync(file) == 0;
+    ok = file >= 0 && close(file) == 0 && ok;
+    if (ok)
+        return CLI_DONE;
+    const int code = cli_failed("cannot write %s: %s", path, strerror(errno));
+    if (file >= 0)
+        (void)unlink(path);
+    return code;
+}
+
+int cli_write_key(const char *path, cli_key kind, const unsigned char *key) {
     const size_t n_bytes = bytes_of(kind);
     char text[2 * EFFACE_SECRET_KEY_BYTES + 2];
     cli_hex(key, n_bytes, text);
     text[2 * n_bytes] = '\n';
-    const size_t n = 2 * n_bytes + 1;
-    const int file =
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kind == CLI_PUBLIC_KEY ? 0644 : 0600);
-    if (file < 0) {
-        *code =
-            errno == EEXIST
-                ? cli_failed("%s exists already, and keys are not overwritten; choose another name",
-                             path)
-                : cli_failed("cannot write %s: %s", path, strerror(errno));
-        cli_wipe(text, sizeof text);
-        return false;
-    }
-    bool good = write(file, text, n) == (ssize_t)n && fsync(file) == 0;
-    good = close(file) == 0 && good;
-    if (!good) {
-        *code = cli_failed("cannot write %s: %s", path, strerror(errno));
-        (void)unlink(path);
-    }
+    const int code = write_text(path, kind == CLI_PUBLIC_KEY ? 0644 : 0600, text, 2 * n_bytes + 1);
     cli_wipe(text, sizeof text);
-    return good;
+    return code;
 }
 
 static int digit_of(char c) {
@@ -95,25 +93,21 @@ bool cli_from_hex(const char *text, size_t n_text, unsigned char *key, size_t n_
     return true;
 }
 
-bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code) {
+int cli_read_key(const char *path, cli_key kind, unsigned char *key) {
     char text[2 * EFFACE_SECRET_KEY_BYTES + 4] = "";
     struct stat about;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        *code = errno == ENOENT ? cli_not_found("there is no file '%s'; efface receipt keys makes "
-                                                "keys",
-                                                path)
-                                : cli_failed("cannot read %s: %s", path, strerror(errno));
-        return false;
-    }
+    if (file < 0)
+        return errno == ENOENT
+                   ? cli_not_found("there is no file '%s'; efface receipt keys makes keys", path)
+                   : cli_failed("cannot read %s: %s", path, strerror(errno));
     const ssize_t n = read(file, text, sizeof text - 1);
     if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
         cli_warn("other users can read the %s key %s; run chmod 600 on it", name_of(kind), path);
     (void)close(file);
-    const bool good = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
+    const bool ok = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
-    if (!good)
-        *code =
-            cli_failed("%s is not a %s key; efface receipt keys makes keys", path, name_of(kind));
-    return good;
+    return ok ? CLI_DONE
+              : cli_failed("%s is not a %s key; efface receipt keys makes keys", path,
+                           name_of(kind));
 }

@@ -6,10 +6,9 @@
 
 #include <stdbool.h>
 
-/* Random bytes; shared: all ranks get the same. False, after a message, if the system gives
- * none. */
-bool cli_random(void *bytes, size_t n_bytes);
-bool cli_shared_random(void *bytes, size_t n_bytes);
+/* Random bytes; shared: all ranks get the same. CLI_DONE or, after a message, another exit code. */
+int cli_random(void *bytes, size_t n_bytes);
+int cli_shared_random(void *bytes, size_t n_bytes);
 void cli_wipe(void *bytes, size_t n_bytes);
 
 /* Hexadecimal digits of n_bytes and the end of a line, of which there may be none. */
@@ -18,8 +17,8 @@ bool cli_from_hex(const char *text, size_t n_text, unsigned char *bytes, size_t 
 typedef enum cli_key { CLI_SECRET_KEY, CLI_PUBLIC_KEY, CLI_RECEIPT_KEY } cli_key;
 
 /* Key files are one line of hexadecimal digits. A new one is never written over another file.
- * False, after a message, if it cannot be written or read; `code` then has the exit code. */
-bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code);
-bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code);
+ * CLI_DONE or, after a message, another exit code. */
+int cli_write_key(const char *path, cli_key kind, const unsigned char *key);
+int cli_read_key(const char *path, cli_key kind, unsigned char *key);
 
 #endif

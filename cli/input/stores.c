@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
-                       int *code) {
+int cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys) {
+    int code = CLI_DONE;
     efface_store_options_init(options);
     options->access = how->access;
     options->progress = cli_progress_part;
@@ -19,16 +19,14 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
     if (how->wait >= 0)
         options->wait_seconds = how->wait;
     if (how->sign != NULL) {
-        if (!cli_read_key(how->sign, CLI_SECRET_KEY, keys->secret, code))
-            return false;
+        code = cli_read_key(how->sign, CLI_SECRET_KEY, keys->secret);
         options->secret_key = keys->secret;
     }
     if (how->receipt_key != NULL) {
-        if (!cli_read_key(how->receipt_key, CLI_RECEIPT_KEY, keys->receipt, code))
-            return false;
+        CLI_THEN(code, cli_read_key(how->receipt_key, CLI_RECEIPT_KEY, keys->receipt));
         options->receipt_key = keys->receipt;
     }
-    return true;
+    return code;
 }
 
 bool cli_is_file(const char *path) {
@@ -46,28 +44,21 @@ bool cli_is_published(const char *path) {
     return whole && memcmp(magic, EFFACE_PREDICTOR_MAGIC, sizeof magic) == 0;
 }
 
-bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
-    if (access(path, F_OK) != 0 && errno == ENOENT) {
-        *code = cli_not_found("there is no store '%s'; efface fit DATA -o STORE creates one", path);
-        return false;
-    }
-    if (cli_is_published(path)) {
-        *code = cli_failed(
+int cli_open_store(const char *path, const cli_open *how, efface_store **store) {
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return cli_not_found("there is no store '%s'; efface fit DATA -o STORE creates one", path);
+    if (cli_is_published(path))
+        return cli_failed(
             "%s is a published model, which predict, export and info can use; this needs "
             "the store that it was published from",
             path);
-        return false;
-    }
     efface_store_options options;
     efface_error error;
     cli_keys keys;
-    bool good = cli_store_options(how, &options, &keys, code);
-    if (good && efface_store_open(path, &options, store, &error) != EFFACE_OK) {
-        *code = cli_report_error(&error);
-        good = false;
-    }
+    int code = cli_store_options(how, &options, &keys);
+    CLI_THEN(code, cli_outcome(efface_store_open(path, &options, store, &error), &error));
     cli_wipe(&keys, sizeof keys);
-    return good;
+    return code;
 }
 
 int cli_find_model(efface_store *store, const char *name, efface_stored_model *info) {
@@ -101,12 +92,11 @@ int cli_choose_model(efface_store *store, const char *wanted, efface_stored_mode
     int code = cli_list_models(store, wanted, &models, &n);
     if (code == CLI_DONE && n == 1)
         *info = models[0];
-    else if (code == CLI_DONE && n == 0)
-        code = cli_not_found("the store has no models; efface fit -o STORE adds one");
-    else if (code == CLI_DONE)
-        code = cli_wrong(
-            "the store has %zu models: choose one with --model NAME (efface info lists the models)",
-            n);
     free(models);
-    return code;
+    if (code != CLI_DONE || n == 1)
+        return code;
+    if (n == 0)
+        return cli_not_found("the store has no models; efface fit -o STORE adds one");
+    return cli_wrong(
+        "the store has %zu models: choose one with --model NAME (efface info lists the models)", n);
 }

@@ -15,17 +15,16 @@ typedef struct cli_open {
     bool alone;  /* by this rank alone: the store is one file */
 } cli_open;
 
-/* False, after a message, if it cannot be opened; `code` then has the exit code. */
-bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code);
+/* CLI_DONE or, after a message, another exit code. */
+int cli_open_store(const char *path, const cli_open *how, efface_store **store);
 
 /* The same as options of the library, for a command that makes a store. They point into `keys`;
- * wipe it afterwards. False, after a message, if a key cannot be read. */
+ * wipe it afterwards. CLI_DONE or, after a message, another exit code. */
 typedef struct cli_keys {
     unsigned char secret[EFFACE_SECRET_KEY_BYTES], receipt[EFFACE_RECEIPT_KEY_BYTES];
 } cli_keys;
 
-bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
-                       int *code);
+int cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys);
 
 /* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
  * after a message another exit code. */

@@ -225,8 +225,7 @@ static int read_who(const cli_who *who, const efface_store *store, cli_wanted *w
 int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
     memset(wanted, 0, sizeof *wanted);
     int code = cli_is_first() ? read_who(who, store, wanted) : CLI_DONE;
-    if (code == CLI_DONE)
-        code = share_ids(&wanted->rows);
+    CLI_THEN(code, share_ids(&wanted->rows));
     return code == CLI_DONE ? share_ids(&wanted->owners) : code;
 }
 

@@ -10,27 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_fresh_open(cli_fresh *fresh, const char *path, int *code) {
+int cli_fresh_open(cli_fresh *fresh, const char *path) {
     *fresh = (cli_fresh){.path = path};
     if (path == NULL || !cli_is_first())
-        return true;
+        return CLI_DONE;
     const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-        *code = errno == EEXIST
-                    ? cli_failed("%s exists already and is not overwritten; nothing was changed; "
-                                 "choose another name",
-                                 path)
-                    : cli_failed("cannot write %s: %s; nothing was changed", path, strerror(errno));
-        return false;
-    }
+    if (descriptor < 0)
+        return errno == EEXIST
+                   ? cli_failed("%s exists already and is not overwritten; nothing was changed; "
+                                "choose another name",
+                                path)
+                   : cli_failed("cannot write %s: %s; nothing was changed", path, strerror(errno));
     fresh->file = fdopen(descriptor, "w");
-    if (fresh->file == NULL) {
-        *code = cli_out_of_memory();
-        (void)close(descriptor);
-        (void)unlink(path);
-        return false;
-    }
-    return true;
+    if (fresh->file != NULL)
+        return CLI_DONE;
+    (void)close(descriptor);
+    (void)unlink(path);
+    return cli_out_of_memory();
 }
 
 static void say_list(cli_line_writer *write_line, const void *list, uint64_t n) {
@@ -55,11 +51,11 @@ int cli_fresh_finish(cli_fresh *fresh, cli_line_writer *write_line, const void *
         write_line(fresh->file, list, i);
         fputc('\n', fresh->file);
     }
-    bool good = fflush(fresh->file) == 0 && ferror(fresh->file) == 0;
-    good = good && fsync(fileno(fresh->file)) == 0;
-    good = fclose(fresh->file) == 0 && good;
+    bool ok = fflush(fresh->file) == 0 && ferror(fresh->file) == 0;
+    ok = ok && fsync(fileno(fresh->file)) == 0;
+    ok = fclose(fresh->file) == 0 && ok;
     fresh->file = NULL;
-    if (good)
+    if (ok)
         return CLI_DONE;
     const int why = errno;
     (void)unlink(fresh->path); /* half a list is taken for a whole one */

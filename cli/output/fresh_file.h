@@ -11,9 +11,9 @@ typedef struct cli_fresh {
     FILE *file;
 } cli_fresh;
 
-/* Makes the file; `path` may be NULL. False, after a message, if it exists or cannot be made;
- * `code` then has the exit code. */
-bool cli_fresh_open(cli_fresh *fresh, const char *path, int *code);
+/* Makes the file; `path` may be NULL. CLI_DONE or, after a message, another exit code if it exists
+ * or cannot be made. */
+int cli_fresh_open(cli_fresh *fresh, const char *path);
 
 /* One line of a list. */
 typedef void cli_line_writer(FILE *out, const void *list, uint64_t number);

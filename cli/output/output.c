@@ -77,7 +77,7 @@ static bool give_name(int descriptor, char *name) {
     snprintf(source, sizeof source, "/proc/self/fd/%d", descriptor);
     for (int attempt = 0; attempt < 100; attempt++) {
         unsigned char random[3];
-        if (!cli_random(random, sizeof random))
+        if (cli_random(random, sizeof random) != CLI_DONE)
             return false;
         snprintf(name + strlen(name) - 6, 7, "%02x%02x%02x", random[0], random[1], random[2]);
         if (linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
@@ -104,69 +104,65 @@ static FILE *make_temporary(char *name) {
     return file;
 }
 
-bool cli_output_open(cli_output *output, const char *path) {
+/* A file that gets its name when it is complete. */
+static FILE *begin_file(cli_output *output) {
     static const char pattern[] = ".XXXXXX";
+    output->temporary = malloc(strlen(output->path) + sizeof pattern);
+    if (output->temporary == NULL)
+        return NULL;
+    strcpy(output->temporary, output->path);
+    strcat(output->temporary, pattern);
+    const int descriptor = open_nameless(output->path);
+    output->nameless = descriptor >= 0;
+    return output->nameless ? fdopen(descriptor, "wb") : make_temporary(output->temporary);
+}
+
+int cli_output_open(cli_output *output, const char *path) {
     struct stat about;
     memset(output, 0, sizeof *output);
     if (cli_is_stdout(path) || !cli_is_first()) {
         output->file = stdout; /* of other ranks nothing comes from there */
-        return true;
+        return CLI_DONE;
     }
     /* What a symbolic link stands for is replaced, not the link. */
     const bool exists = stat(path, &about) == 0;
     output->path = exists ? realpath(path, NULL) : strdup(path);
-    if (output->path == NULL) {
-        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
-        return false;
-    }
-    if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
-        (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
+    if (output->path != NULL && exists && S_ISREG(about.st_mode) && is_store(output->path)) {
         forget_names(output);
-        return false;
+        return cli_failed("%s is a store and is not overwritten; choose another name", path);
     }
-    if (exists && !S_ISREG(about.st_mode)) {
-        output->file = fopen(output->path, "wb");
-    } else {
-        output->temporary = malloc(strlen(output->path) + sizeof pattern);
-        if (output->temporary != NULL) {
-            strcpy(output->temporary, output->path);
-            strcat(output->temporary, pattern);
-            const int descriptor = open_nameless(output->path);
-            output->nameless = descriptor >= 0;
-            output->file =
-                output->nameless ? fdopen(descriptor, "wb") : make_temporary(output->temporary);
-        }
-    }
-    if (output->file == NULL) {
-        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
-        forget_names(output);
-        return false;
-    }
-    return true;
+    if (output->path != NULL)
+        output->file =
+            exists && !S_ISREG(about.st_mode) ? fopen(output->path, "wb") : begin_file(output);
+    if (output->file != NULL)
+        return CLI_DONE;
+    const int code = cli_failed("cannot write %s: %s", path, strerror(errno));
+    forget_names(output);
+    return code;
 }
 
-bool cli_output_finish(cli_output *output) {
+int cli_output_finish(cli_output *output) {
     if (output->path == NULL)
-        return true; /* main looks at standard output when all is done */
+        return CLI_DONE; /* main looks at standard output when all is done */
     errno = 0;
-    bool good = fflush(output->file) == 0 && ferror(output->file) == 0;
-    if (good && output->temporary != NULL)
-        good = fsync(fileno(output->file)) == 0;
-    if (good && output->nameless) {
-        good = give_name(fileno(output->file), output->temporary);
-        output->nameless = !good;
+    bool ok = fflush(output->file) == 0 && ferror(output->file) == 0;
+    if (ok && output->temporary != NULL)
+        ok = fsync(fileno(output->file)) == 0;
+    if (ok && output->nameless) {
+        ok = give_name(fileno(output->file), output->temporary);
+        output->nameless = !ok;
     }
-    good = fclose(output->file) == 0 && good;
-    if (good && output->temporary != NULL)
-        good = rename(output->temporary, output->path) == 0;
-    if (!good) {
+    ok = fclose(output->file) == 0 && ok;
+    if (ok && output->temporary != NULL)
+        ok = rename(output->temporary, output->path) == 0;
+    if (!ok) {
         (void)cli_failed("cannot write %s: %s", output->path,
                          errno != 0 ? strerror(errno) : "the device is full");
         if (output->temporary != NULL && !output->nameless)
             (void)unlink(output->temporary);
     }
     forget_names(output);
-    return good;
+    return ok ? CLI_DONE : CLI_FAILED;
 }
 
 void cli_output_abandon(cli_output *output) {

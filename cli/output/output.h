@@ -24,11 +24,11 @@ typedef struct cli_output {
 /* Whether a name stands for standard output: NULL or "-". */
 bool cli_is_stdout(const char *path);
 
-/* False, after a message, if the file cannot be begun. */
-bool cli_output_open(cli_output *output, const char *path);
+/* CLI_DONE or, after a message, CLI_FAILED if the file cannot be begun. */
+int cli_output_open(cli_output *output, const char *path);
 
-/* Gives the file its name. False, after a message, if not all could be written. */
-bool cli_output_finish(cli_output *output);
+/* Gives the file its name. CLI_DONE or, after a message, CLI_FAILED if not all could be written. */
+int cli_output_finish(cli_output *output);
 
 /* Leaves no trace of it. */
 void cli_output_abandon(cli_output *output);

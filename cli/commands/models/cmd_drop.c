@@ -19,18 +19,15 @@ static int run(int n_arguments, char **arguments) {
     efface_store *store = NULL;
     efface_stored_model model;
     efface_error error;
-    if (!cli_parse("drop", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (name == NULL)
+    int code = cli_parse("drop", options, n_arguments, arguments);
+    if (code == CLI_DONE && name == NULL)
         return cli_wrong("drop needs --model NAME; efface info lists the models");
-    int code = cli_may_change("drop", yes, &ask);
-    if (code != CLI_DONE || !cli_open_store(path, &how, &store, &code))
-        return code;
-    code = cli_find_model(store, name, &model);
+    CLI_THEN(code, cli_may_change("drop", yes, &ask));
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    CLI_THEN(code, cli_find_model(store, name, &model));
     if (code == CLI_DONE && ask && !cli_ask("Drop the model %s of %s?", name, path))
         code = CLI_FAILED;
-    if (code == CLI_DONE && efface_store_drop(store, name, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
+    CLI_THEN(code, cli_outcome(efface_store_drop(store, name, &error), &error));
     efface_store_close(store);
     if (code != CLI_DONE)
         return code;

@@ -82,8 +82,7 @@ static int gather_labels(cli_predictions *predictions, uint64_t **ids) {
     if (cli_group() == NULL)
         return CLI_DONE;
     int code = cli_gather(*ids, n * sizeof **ids, true, &all_ids, &n_bytes);
-    if (code == CLI_DONE)
-        code = cli_gather(predictions->numbers, n * row_bytes, true, &all_numbers, &ignored);
+    CLI_THEN(code, cli_gather(predictions->numbers, n * row_bytes, true, &all_numbers, &ignored));
     if (code != CLI_DONE) {
         free(all_ids);
         return code;
@@ -127,8 +126,8 @@ static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
     }
     if (code == CLI_DONE && format == CLI_NPY)
         cli_npy_predictions(out, &predictions, order);
-    else if (code == CLI_DONE)
-        code = write_labels(out, format, by, rows, &predictions, order);
+    else
+        CLI_THEN(code, write_labels(out, format, by, rows, &predictions, order));
     cli_predictions_free(&predictions);
     free(ids);
     free(rows);
@@ -268,17 +267,18 @@ static int export_to_file(const choices *c, cli_format format, const char *name,
     const cli_asked of = {.published = published};
     cli_output output;
     exported done;
-    if (!cli_output_open(&output, c->out_path))
-        return CLI_FAILED;
+    int code = cli_output_open(&output, c->out_path);
+    if (code != CLI_DONE)
+        return code;
     if (c->forest) /* it may be written; the library does so by itself */
         cli_output_abandon(&output);
-    int code = c->forest       ? write_export(c, format, name, store, NULL, &done)
-               : store != NULL ? write_export(c, format, name, store, output.file, &done)
-                               : export_table(c, format, &of, output.file, &done);
+    code = c->forest       ? write_export(c, format, name, store, NULL, &done)
+           : store != NULL ? write_export(c, format, name, store, output.file, &done)
+                           : export_table(c, format, &of, output.file, &done);
     if (code != CLI_DONE && !c->forest)
         cli_output_abandon(&output);
-    else if (!c->forest && !cli_output_finish(&output))
-        code = CLI_FAILED;
+    else if (!c->forest)
+        code = cli_output_finish(&output);
     if (code == CLI_DONE && c->json && !cli_is_stdout(c->out_path))
         print_json(c, format, name, &done);
     return code;
@@ -287,12 +287,10 @@ static int export_to_file(const choices *c, cli_format format, const char *name,
 static int export_from_store(const choices *c, cli_format format) {
     efface_store *store = NULL;
     efface_stored_model model;
-    int code;
-    if (!cli_open_store(c->store_path, &c->open, &store, &code))
-        return code;
-    code = c->receipts ? CLI_DONE : cli_choose_model(store, c->name, &model);
-    if (code == CLI_DONE)
-        code = export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
+    int code = cli_open_store(c->store_path, &c->open, &store);
+    if (!c->receipts)
+        CLI_THEN(code, cli_choose_model(store, c->name, &model));
+    CLI_THEN(code, export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL));
     efface_store_close(store);
     return code;
 }
@@ -316,40 +314,31 @@ static bool is_regular_or_new(const char *path) {
     return stat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
-/* The format that the command line asks for. False, after a message, if it makes no sense. */
-static bool choose_format(const choices *c, cli_format *format) {
+/* The format that the command line asks for. */
+static int choose_format(const choices *c, cli_format *format) {
     const bool to_stdout = cli_is_stdout(c->out_path);
     *format = to_stdout ? (c->json ? CLI_JSON : CLI_CSV) : cli_format_of(c->out_path);
-    if (c->canonical) {
-        if (!to_stdout || !c->json)
-            return true;
-        (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
-        return false;
-    }
-    if (c->forest) {
-        const bool good = !to_stdout && is_regular_or_new(c->out_path);
-        if (!good)
-            (void)cli_wrong("a forest is written as a whole file: give -o FILE%s",
-                            to_stdout ? "" : ", which must be a regular file or a new one");
-        return good;
-    }
-    if (c->receipts) {
-        if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
-            return true;
-        (void)cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl for "
-                        "one receipt per line");
-        return false;
-    }
-    if (*format != CLI_OTHER)
-        return true;
-    (void)cli_wrong("the format follows from the name of FILE: it must end in .csv, .npy or .json");
-    return false;
+    if (c->canonical)
+        return !to_stdout || !c->json
+                   ? CLI_DONE
+                   : cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
+    if (c->forest)
+        return !to_stdout && is_regular_or_new(c->out_path)
+                   ? CLI_DONE
+                   : cli_wrong("a forest is written as a whole file: give -o FILE%s",
+                               to_stdout ? "" : ", which must be a regular file or a new one");
+    if (c->receipts)
+        return to_stdout || *format == CLI_JSON || *format == CLI_OTHER
+                   ? CLI_DONE
+                   : cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl "
+                               "for one receipt per line");
+    return *format != CLI_OTHER ? CLI_DONE
+                                : cli_wrong("the format follows from the name of FILE: it must end "
+                                            "in .csv, .npy or .json");
 }
 
 static int run(int n_arguments, char **arguments) {
-    choices c;
-    memset(&c, 0, sizeof c);
-    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
+    choices c = {.open = {.access = EFFACE_ACCESS_READ, .wait = -1}};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c.store_path, NULL},
         {"--table", CLI_TEXT, &c.table, NULL},
@@ -364,14 +353,14 @@ static int run(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     cli_format format;
-    if (!cli_parse("export", options, n_arguments, arguments))
+    if (cli_parse("export", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     if ((c.table != NULL) + c.labels + c.canonical + c.receipts + c.forest > 1)
         return cli_wrong(
             "export takes one of --table, --labels, --canonical, --receipts and --forest");
     if (c.out_path == NULL)
         return cli_wrong("export needs -o FILE; -o - is standard output");
-    if (!choose_format(&c, &format))
+    if (choose_format(&c, &format) != CLI_DONE)
         return CLI_USAGE;
     if (!cli_is_published(c.store_path))
         return export_from_store(&c, format);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct choices {
-    const char *store_path, *name, *like, *family_name;
+    const char *store_path, *name, *like;
     const cli_family *family;
     void *of_family; /* what the command line says of the family's parameters */
     uint32_t n_threads;
@@ -44,27 +44,28 @@ static const char *find_family(int n_arguments, char **arguments) {
     return found;
 }
 
-static bool begin_family(choices *c, const char *name, cli_option **options) {
+static int begin_family(choices *c, const char *name, cli_option **options) {
     c->family = cli_family_named(name);
     if (c->family == NULL)
-        return false;
+        return CLI_USAGE;
     c->of_family = calloc(1, c->family->n_bytes);
-    if (c->of_family == NULL) {
-        (void)cli_out_of_memory();
-        return false;
-    }
+    if (c->of_family == NULL)
+        return cli_out_of_memory();
     *options = c->family->begin(c->of_family, c->family->preset);
-    return true;
+    return CLI_DONE;
 }
 
-static bool read_arguments(choices *c, int n_arguments, char **arguments) {
-    cli_option *of_family;
-    if (!begin_family(c, find_family(n_arguments, arguments), &of_family))
-        return false;
+static int read_arguments(choices *c, int n_arguments, char **arguments) {
+    const char *name = find_family(n_arguments, arguments);
+    char command[64] = "fit";
+    cli_option *of_family = NULL;
+    const int code = begin_family(c, name, &of_family);
+    if (code != CLI_DONE)
+        return code;
     const cli_option options[] = {
         {"DATA", CLI_PLACES, &c->data_paths, NULL},
         {"-o", CLI_TEXT, &c->store_path, NULL},
-        {"--family", CLI_TEXT, &c->family_name, NULL},
+        {"--family", CLI_TEXT, &name, NULL},
         {"--model", CLI_TEXT, &c->name, NULL},
         {"--seed", CLI_NUMBER, &c->seed, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
@@ -79,41 +80,33 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
         {"", CLI_MORE, of_family, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    c->name = "default";
-    c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
-    char command[64] = "fit";
-    if (find_family(n_arguments, arguments) != NULL)
+    if (name != NULL)
         (void)snprintf(command, sizeof command, "fit --family %s", c->family->name);
     return cli_parse(command, options, n_arguments, arguments);
 }
 
-static bool read_choices(choices *c, int n_arguments, char **arguments) {
-    if (!read_arguments(c, n_arguments, arguments) ||
-        !cli_check_fit_columns(&c->columns, c->family, c->data_paths.n > 0, &c->data))
-        return false;
-    if (c->family->is_alone && cli_group() != NULL) {
-        (void)cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
-                        "store that is one file",
-                        c->family->name);
-        return false;
-    }
+static int read_choices(choices *c, int n_arguments, char **arguments) {
+    int code = read_arguments(c, n_arguments, arguments);
+    CLI_THEN(code, cli_check_fit_columns(&c->columns, c->family, c->data_paths.n > 0, &c->data));
+    if (code != CLI_DONE)
+        return code;
+    if (c->family->is_alone && cli_group() != NULL)
+        return cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
+                         "store that is one file",
+                         c->family->name);
     c->params = c->family->ask(c->of_family, &c->asked);
     if (c->params == NULL)
-        return false;
+        return CLI_USAGE;
     if (c->n_threads != 0)
         c->params->n_threads = c->n_threads;
-    if (c->store_path == NULL) {
-        (void)cli_wrong("fit needs -o STORE");
-        return false;
-    }
+    if (c->store_path == NULL)
+        return cli_wrong("fit needs -o STORE");
     if (c->data_paths.n == 0 && (cli_data_options_given(&c->data) || c->like != NULL ||
-                                 c->keep_texts || c->offset_texts.n != 0)) {
-        (void)cli_wrong(
+                                 c->keep_texts || c->offset_texts.n != 0))
+        return cli_wrong(
             "without DATA, fit adds a model to a store whose rows are there already: leave out "
             "--id, --owner, --weight, --label, --header, --ids, --like, --offset and --keep-texts");
-        return false;
-    }
-    return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
+    return cli_read_offsets(&c->offset_texts, &c->offsets);
 }
 
 static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
@@ -131,10 +124,10 @@ static int copy_hash_key(const choices *c, bool alone, efface_load_options *load
     const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait, .alone = alone};
     efface_store *other = NULL;
     efface_load_options known;
-    int code = CLI_DONE;
     if (alone && !cli_is_first())
         return CLI_DONE;
-    if (!cli_open_store(c->like, &how, &other, &code))
+    const int code = cli_open_store(c->like, &how, &other);
+    if (code != CLI_DONE)
         return code;
     efface_store_load_options(other, &known);
     memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
@@ -147,12 +140,12 @@ static int copy_hash_key(const choices *c, bool alone, efface_load_options *load
  * same in both, without which two stores of the same rows could not be compared. */
 static int choose_hash_key(const choices *c, efface_load_options *load) {
     if (c->like == NULL)
-        return cli_shared_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
+        return cli_shared_random(load->hash_key, sizeof load->hash_key);
     bool alone = cli_is_file(c->like);
     int code = cli_share(&alone, sizeof alone);
-    if (code == CLI_DONE)
-        code = copy_hash_key(c, alone, load);
-    return code == CLI_DONE ? cli_share(load->hash_key, sizeof load->hash_key) : code;
+    CLI_THEN(code, copy_hash_key(c, alone, load));
+    CLI_THEN(code, cli_share(load->hash_key, sizeof load->hash_key));
+    return code;
 }
 
 /* Makes the store with its model: the library sees to it that there is all of it or nothing. */
@@ -161,8 +154,8 @@ static int create_store(choices *c, const efface_load_options *load, const effac
     efface_store_options options;
     efface_error error;
     cli_keys keys;
-    int code = CLI_DONE;
-    if (cli_store_options(&c->open, &options, &keys, &code)) {
+    int code = cli_store_options(&c->open, &options, &keys);
+    if (code == CLI_DONE) {
         efface_new_model model = model_of(c, chosen);
         model.fitted = &c->model;
         memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
@@ -180,36 +173,35 @@ static int create_store(choices *c, const efface_load_options *load, const effac
     return code;
 }
 
-static bool load(choices *c, efface_load_options *options, efface_data **data, int *code) {
+static int load(choices *c, efface_load_options *options, efface_data **data) {
     options->offsets = c->offsets.items;
     options->n_offsets = c->offsets.n;
     options->missing = c->columns.missing;
     options->categories = c->columns.to_read.items;
     options->n_categories = c->columns.to_read.n;
     cli_progress_begin("reading", 0, 0);
-    const bool loaded = cli_load_parts(&c->data_paths, &c->data, options, data, code);
+    const int code = cli_load_parts(&c->data_paths, &c->data, options, data);
     cli_progress_end();
-    return loaded;
+    return code;
 }
 
 /* Reads DATA and, with --offset auto, once more with the offsets that it needs. */
-static bool load_shifted(choices *c, efface_load_options *options, efface_data **data, int *code) {
-    if (c->offsets.propose && (c->data_paths.n > 1 || cli_group() != NULL)) {
-        *code = cli_wrong("--offset auto looks at all rows of one file: give the offsets");
-        return false;
-    }
-    if (!load(c, options, data, code))
-        return false;
-    if (c->offsets.propose && !cli_can_be_read_again(c->data_paths.items[0])) {
-        *code = cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
-                          "the offsets, or a file");
-        return false;
-    }
-    if (!c->offsets.propose || !cli_propose_offsets(*data, options->rounding, &c->offsets, code))
-        return *code == CLI_DONE;
+static int load_shifted(choices *c, efface_load_options *options, efface_data **data) {
+    const size_t n_given = c->offsets.n;
+    if (c->offsets.propose && (c->data_paths.n > 1 || cli_group() != NULL))
+        return cli_wrong("--offset auto looks at all rows of one file: give the offsets");
+    int code = load(c, options, data);
+    if (code != CLI_DONE || !c->offsets.propose)
+        return code;
+    if (!cli_can_be_read_again(c->data_paths.items[0]))
+        return cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
+                         "the offsets, or a file");
+    code = cli_propose_offsets(*data, options->rounding, &c->offsets);
+    if (code != CLI_DONE || c->offsets.n == n_given)
+        return code;
     efface_data_free(*data);
     *data = NULL;
-    return load(c, options, data, code);
+    return load(c, options, data);
 }
 
 static void warn(const choices *c, const cli_chosen *chosen) {
@@ -243,12 +235,12 @@ static int make_store(choices *c, efface_store **store) {
         code = cli_report_error(&error);
         goto out;
     }
-    if (!load_shifted(c, &options, &data, &code))
+    code = load_shifted(c, &options, &data);
+    if (code != CLI_DONE)
         goto out;
     chosen.of = (cli_columns){.n = efface_data_n_columns(data), .data = data};
     code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
-    if (code == CLI_DONE)
-        code = create_store(c, &options, data, &chosen, store);
+    CLI_THEN(code, create_store(c, &options, data, &chosen, store));
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
         chosen.of.store = *store;
@@ -269,11 +261,10 @@ static int add_model(choices *c, efface_store **store) {
     efface_store_info info;
     efface_error error;
     cli_chosen chosen = {.columns = NULL};
-    int code = CLI_DONE;
-    if (!cli_open_store(c->store_path, &c->open, store, &code))
+    int code = cli_open_store(c->store_path, &c->open, store);
+    CLI_THEN(code, cli_outcome(efface_store_get_info(*store, &info, &error), &error));
+    if (code != CLI_DONE)
         return code;
-    if (efface_store_get_info(*store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
     if (cli_fit_has_classes(&c->columns, c->family) && info.n_labels == 0 && info.n_rows > 0)
         return cli_failed("the rows of %s have no labels, so there are no classes; labels come "
                           "from the column that --class names when a store is created",
@@ -356,21 +347,19 @@ static int fit(choices *c) {
                           c->store_path);
     if (!is_new && !exists)
         return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
-    if (!c->seed.given && !cli_shared_random(&c->seed.value, sizeof c->seed.value))
-        return CLI_FAILED;
+    int code = c->seed.given ? CLI_DONE : cli_shared_random(&c->seed.value, sizeof c->seed.value);
     c->params->seed = c->seed.value;
     const double begin = cli_now();
-    int code = is_new ? make_store(c, &store) : add_model(c, &store);
-    if (code == CLI_DONE)
-        code = print_result(c, store, cli_now() - begin);
+    CLI_THEN(code, is_new ? make_store(c, &store) : add_model(c, &store));
+    CLI_THEN(code, print_result(c, store, cli_now() - begin));
     efface_store_close(store);
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
-    choices c;
-    memset(&c, 0, sizeof c);
-    const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
+static int run_fit(int n_arguments, char **arguments) {
+    choices c = {.name = "default", .open = {.access = EFFACE_ACCESS_WRITE, .wait = -1}};
+    int code = read_choices(&c, n_arguments, arguments);
+    CLI_THEN(code, fit(&c));
     efface_model_free(c.model);
     cli_texts_free(&c.data_paths);
     cli_texts_free(&c.offset_texts);
@@ -424,6 +413,6 @@ static const char *help_on(int n_arguments, char **arguments) {
 const cli_command cli_fit = {
     .name = "fit",
     .summary = "create a store from a data file and fit a model, or add a model",
-    .run = run,
+    .run = run_fit,
     .help_on = help_on,
 };

@@ -218,13 +218,10 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
     cli_model_details details = {.data = NULL};
     efface_stored_model model;
     efface_error error;
-    if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    int code = cli_list_models(c->store, NULL, &c->models, &c->n_models);
-    if (code == CLI_DONE)
-        code = read_parts(c);
-    if (code == CLI_DONE)
-        code = read_parameters(c);
+    int code = cli_outcome(efface_store_get_info(c->store, &c->info, &error), &error);
+    CLI_THEN(code, cli_list_models(c->store, NULL, &c->models, &c->n_models));
+    CLI_THEN(code, read_parts(c));
+    CLI_THEN(code, read_parameters(c));
     if (code == CLI_DONE && (name != NULL || full)) {
         code = cli_choose_model(c->store, name, &model);
         if (code == CLI_DONE) {
@@ -369,9 +366,9 @@ static int run(int n_arguments, char **arguments) {
         {"--full", CLI_FLAG, &full, NULL},    {"--wait", CLI_SECONDS, &how.wait, NULL},
         {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
     };
-    int code;
-    if (!cli_parse("info", options, n_arguments, arguments))
-        return CLI_USAGE;
+    int code = cli_parse("info", options, n_arguments, arguments);
+    if (code != CLI_DONE)
+        return code;
     if (cli_is_published(c.path) && (name != NULL || full))
         return cli_wrong("%s is a published model: --model and --full are for stores", c.path);
     if (cli_is_published(c.path))
@@ -379,9 +376,8 @@ static int run(int n_arguments, char **arguments) {
     if ((name != NULL || full) && cli_group() != NULL)
         return cli_wrong("--model and --full look at all rows in one process, which a store in "
                          "parts does not allow");
-    if (!cli_open_store(c.path, &how, &c.store, &code))
-        return code;
-    code = print_contents(&c, name, full, as_json);
+    code = cli_open_store(c.path, &how, &c.store);
+    CLI_THEN(code, print_contents(&c, name, full, as_json));
     free_contents(&c);
     return code;
 }

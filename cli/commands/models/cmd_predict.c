@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct choices {
     const char *store_path, *data_path, *name, *column_list, *out_path;
@@ -91,13 +90,13 @@ static void write_predictions(FILE *out, cli_format format, const result *r) {
 
 static int write_result(const choices *c, cli_format format, const result *r) {
     cli_output output;
-    if (!cli_output_open(&output, c->out_path))
-        return CLI_FAILED;
+    int code = cli_output_open(&output, c->out_path);
+    if (code != CLI_DONE)
+        return code;
     write_predictions(output.file, format, r);
-    if (!cli_output_finish(&output))
-        return CLI_FAILED;
-    if (!c->json || cli_is_stdout(c->out_path))
-        return CLI_DONE;
+    code = cli_output_finish(&output);
+    if (code != CLI_DONE || !c->json || cli_is_stdout(c->out_path))
+        return code;
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "model", r->model);
     cli_json_whole(&json, "rows", r->predictions.n_rows);
@@ -117,15 +116,12 @@ typedef struct read_data {
 
 static int read_rows(const choices *c, efface_load_options *load, read_data *data) {
     efface_error error;
-    int code = CLI_DONE;
     if (efface_texts_create(&data->texts, &error) != EFFACE_OK)
         return cli_report_error(&error);
     load->texts = data->texts;
     /* A column of texts that nobody named may be read as the ids, which it is not. */
     data->with_ids = c->data.id != NULL || load->id_column != NULL;
-    return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over, &code)
-               ? CLI_DONE
-               : code;
+    return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over);
 }
 
 static int answer(const choices *c, cli_format format, const cli_asked *by, const read_data *data) {
@@ -133,18 +129,14 @@ static int answer(const choices *c, cli_format format, const cli_asked *by, cons
                                &data->passed_over};
     result r = {
         .model = by->name, .rows = data->rows, .texts = data->texts, .with_ids = data->with_ids};
-    int code;
+    uint32_t *columns = NULL;
     if (c->probabilities && cli_asked_about(by).predicts != EFFACE_PREDICTS_CLASSES)
         return cli_wrong("--probabilities are those of classes, and this model predicts %s",
                          cli_predicts_name(cli_asked_about(by).predicts));
-    uint32_t *const columns = cli_match_inputs(&inputs, by, &code);
-    if (columns == NULL)
-        return code;
-    code = check_offsets(c, data->rows, by, columns);
-    if (code == CLI_DONE)
-        code = cli_predict_rows(by, data->rows, columns, c->probabilities, &r.predictions);
-    if (code == CLI_DONE)
-        code = write_result(c, format, &r);
+    int code = cli_match_inputs(&inputs, by, &columns);
+    CLI_THEN(code, check_offsets(c, data->rows, by, columns));
+    CLI_THEN(code, cli_predict_rows(by, data->rows, columns, c->probabilities, &r.predictions));
+    CLI_THEN(code, write_result(c, format, &r));
     cli_predictions_free(&r.predictions);
     free(columns);
     return code;
@@ -158,13 +150,10 @@ static int answer_from_store(const choices *c, cli_format format) {
     efface_model *model = NULL;
     efface_data *fitted = NULL;
     read_data data = {.rows = NULL};
-    int code;
-    if (!cli_open_store(c->store_path, &c->open, &store, &code))
-        return code;
-    code = cli_choose_model(store, c->name, &info);
-    if (code == CLI_DONE &&
-        efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
+    int code = cli_open_store(c->store_path, &c->open, &store);
+    CLI_THEN(code, cli_choose_model(store, c->name, &info));
+    CLI_THEN(code,
+             cli_outcome(efface_store_load(store, info.name, &fitted, &model, &error), &error));
     if (code == CLI_DONE && cli_is_first()) {
         efface_store_load_options(store, &load);
         load.missing = efface_model_takes_missing(model);
@@ -172,9 +161,8 @@ static int answer_from_store(const choices *c, cli_format format) {
         cli_wipe(&load, sizeof load);
     }
     /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
-    if (code == CLI_DONE && !cli_is_first() &&
-        cli_begin_like(fitted, &data.rows, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
+    if (!cli_is_first())
+        CLI_THEN(code, cli_outcome(cli_begin_like(fitted, &data.rows, &error), &error));
     if (code == CLI_DONE) {
         const cli_asked by = {.name = info.name, .model = model, .data = fitted, .store = store};
         code = answer(c, format, &by, &data);
@@ -221,10 +209,8 @@ static int answer_from_published(const choices *c, cli_format format) {
         offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
     load.categories = categories.items;
     load.n_categories = categories.n;
-    if (code == CLI_DONE)
-        code = read_rows(c, &load, &data);
-    if (code == CLI_DONE)
-        code = answer(c, format, &by, &data);
+    CLI_THEN(code, read_rows(c, &load, &data));
+    CLI_THEN(code, answer(c, format, &by, &data));
     free(offsets);
     cli_categories_free(&categories);
     efface_predictor_free(published);
@@ -234,9 +220,7 @@ static int answer_from_published(const choices *c, cli_format format) {
 }
 
 static int run(int n_arguments, char **arguments) {
-    choices c;
-    memset(&c, 0, sizeof c);
-    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
+    choices c = {.open = {.access = EFFACE_ACCESS_READ, .wait = -1}};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c.store_path, NULL},
         {"DATA", CLI_PLACE, &c.data_path, NULL},
@@ -249,7 +233,7 @@ static int run(int n_arguments, char **arguments) {
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("predict", options, n_arguments, arguments))
+    if (cli_parse("predict", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     cli_format format = c.json ? CLI_JSON : CLI_CSV;
     if (!cli_is_stdout(c.out_path)) {

@@ -74,17 +74,13 @@ static int run(int n_arguments, char **arguments) {
     };
     efface_store *store = NULL;
     efface_stored_model model;
-    int code;
-    if (!cli_parse("publish", options, n_arguments, arguments))
-        return CLI_USAGE;
+    int code = cli_parse("publish", options, n_arguments, arguments);
     /* What goes to a pipe cannot be had back if the request fails. */
-    if (cli_is_stdout(out_path))
+    if (code == CLI_DONE && cli_is_stdout(out_path))
         return cli_wrong("publish needs -o FILE: a published model appears as a whole file");
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = cli_choose_model(store, name, &model);
-    if (code == CLI_DONE)
-        code = check_single(store, model.name);
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    CLI_THEN(code, cli_choose_model(store, name, &model));
+    CLI_THEN(code, check_single(store, model.name));
     if (code == CLI_DONE) {
         const efface_publishing asked = {
             .name = model.name, .path = out_path, .replace = force ? 1 : 0};

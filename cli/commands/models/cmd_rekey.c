@@ -29,25 +29,20 @@ static int run(int n_arguments, char **arguments) {
     };
     efface_store *store = NULL;
     efface_stored_model model;
-    if (!cli_parse("rekey", options, n_arguments, arguments))
-        return CLI_USAGE;
-    int code = cli_may_change("rekey", yes, &ask);
-    if (code != CLI_DONE)
-        return code;
-    if (!seed.given && !cli_shared_random(&seed.value, sizeof seed.value))
-        return CLI_FAILED;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
+    int code = cli_parse("rekey", options, n_arguments, arguments);
+    CLI_THEN(code, cli_may_change("rekey", yes, &ask));
+    if (!seed.given)
+        CLI_THEN(code, cli_shared_random(&seed.value, sizeof seed.value));
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    if (name != NULL)
+        CLI_THEN(code, cli_find_model(store, name, &model));
     if (code == CLI_DONE && ask &&
         !cli_ask("Fit %s%s of %s again with other randomness?", name != NULL ? "the model " : "",
                  name != NULL ? name : "all models", path))
         code = CLI_FAILED;
-    if (code == CLI_DONE)
-        code = rekey(store, name, seed.value);
+    CLI_THEN(code, rekey(store, name, seed.value));
     cli_wipe(&seed, sizeof seed);
-    if (code == CLI_DONE)
-        code = cli_print_digests(store, name, ": new seed, digest ", as_json);
+    CLI_THEN(code, cli_print_digests(store, name, ": new seed, digest ", as_json));
     efface_store_close(store);
     return code;
 }

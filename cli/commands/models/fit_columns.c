@@ -13,84 +13,74 @@ bool cli_fit_has_classes(const cli_fit_columns *columns, const cli_family *famil
 
 /* ---- what is predicted: targets are columns of values; a class is the label of a row */
 
-static bool check_targets(const cli_fit_columns *c, const cli_family *family) {
+static int check_targets(const cli_fit_columns *c, const cli_family *family) {
     const cli_needs needs = family->needs;
     if (c->target_lists.n != 0 && needs != CLI_NEEDS_TARGETS &&
-        needs != CLI_NEEDS_TARGET_OR_CLASSES) {
-        (void)cli_wrong("models of the family %s have no targets: leave out --target, or choose "
-                        "another family",
-                        family->name);
-        return false;
-    }
-    if (c->target_lists.n == 0 && needs == CLI_NEEDS_TARGETS) {
-        (void)cli_wrong("fit --family %s needs --target COL, the column to be predicted",
-                        family->name);
-        return false;
-    }
-    return true;
+        needs != CLI_NEEDS_TARGET_OR_CLASSES)
+        return cli_wrong("models of the family %s have no targets: leave out --target, or choose "
+                         "another family",
+                         family->name);
+    if (c->target_lists.n == 0 && needs == CLI_NEEDS_TARGETS)
+        return cli_wrong("fit --family %s needs --target COL, the column to be predicted",
+                         family->name);
+    return CLI_DONE;
 }
 
-static bool check_no_class(const cli_fit_columns *c, const cli_family *family) {
+static int check_no_class(const cli_fit_columns *c, const cli_family *family) {
     if (c->class_column == NULL)
-        return true;
-    if (family->needs == CLI_NEEDS_TARGET_OR_CLASSES)
-        (void)cli_wrong("a model predicts a target or a class: leave out --target or --class; "
-                        "--label only keeps the column");
-    else
-        (void)cli_wrong("models of the family %s have no classes: leave out --class, or choose "
-                        "another family; --label only keeps the column",
-                        family->name);
-    return false;
+        return CLI_DONE;
+    return family->needs == CLI_NEEDS_TARGET_OR_CLASSES
+               ? cli_wrong("a model predicts a target or a class: leave out --target or --class; "
+                           "--label only keeps the column")
+               : cli_wrong("models of the family %s have no classes: leave out --class, or choose "
+                           "another family; --label only keeps the column",
+                           family->name);
 }
 
-static bool check_class(const cli_fit_columns *c, const cli_family *family, bool has_data,
-                        cli_data_options *data) {
+static int check_class(const cli_fit_columns *c, const cli_family *family, bool has_data,
+                       cli_data_options *data) {
     const char *const column = c->class_column;
-    if (!has_data) {
-        if (column != NULL)
-            (void)cli_wrong("without DATA, classes are the labels that the rows of the store have "
-                            "already: leave out --class");
-        return column == NULL;
-    }
-    if (column != NULL && data->label != NULL && strcmp(column, data->label) != 0) {
-        (void)cli_wrong("--class names the column of the labels: leave out --label");
-        return false;
-    }
+    if (!has_data)
+        return column == NULL
+                   ? CLI_DONE
+                   : cli_wrong("without DATA, classes are the labels that the rows of the store "
+                               "have already: leave out --class");
+    if (column != NULL && data->label != NULL && strcmp(column, data->label) != 0)
+        return cli_wrong("--class names the column of the labels: leave out --label");
     if (column != NULL)
         data->label = column;
-    if (data->label == NULL && family->needs == CLI_NEEDS_TARGET_OR_CLASSES)
-        (void)cli_wrong("fit --family %s needs --class COL, the column of DATA with the class of "
-                        "each row; or --target COL, a column of numbers to be predicted",
-                        family->name);
-    else if (data->label == NULL)
-        (void)cli_wrong("fit --family %s needs --class COL, the column of DATA with the class of "
-                        "each row",
-                        family->name);
-    return data->label != NULL;
+    if (data->label != NULL)
+        return CLI_DONE;
+    return family->needs == CLI_NEEDS_TARGET_OR_CLASSES
+               ? cli_wrong("fit --family %s needs --class COL, the column of DATA with the class "
+                           "of each row; or --target COL, a column of numbers to be predicted",
+                           family->name)
+               : cli_wrong("fit --family %s needs --class COL, the column of DATA with the class "
+                           "of each row",
+                           family->name);
 }
 
 /* ---- what inputs may be */
 
-static bool check_inputs(cli_fit_columns *c, const cli_family *family, cli_data_options *data) {
-    if (family->set_inputs == NULL && (c->missing || c->category_lists.n != 0)) {
-        (void)cli_wrong(
+static int check_inputs(cli_fit_columns *c, const cli_family *family, cli_data_options *data) {
+    if (family->set_inputs == NULL && (c->missing || c->category_lists.n != 0))
+        return cli_wrong(
             "models of the family %s take numbers only: leave out %s, or choose another "
             "family",
             family->name, c->missing ? "--missing" : "--categories");
-        return false;
-    }
     if (family->set_inputs != NULL)
         data->advice = "name columns that are not values with --id, --owner, --weight and --label, "
                        "and columns of texts with --categories; --missing lets values be missing";
-    return cli_read_categories(&c->category_lists, &c->to_read) == CLI_DONE;
+    return cli_read_categories(&c->category_lists, &c->to_read);
 }
 
-bool cli_check_fit_columns(cli_fit_columns *c, const cli_family *family, bool has_data,
-                           cli_data_options *data) {
-    return check_targets(c, family) &&
-           (cli_fit_has_classes(c, family) ? check_class(c, family, has_data, data)
-                                           : check_no_class(c, family)) &&
-           check_inputs(c, family, data);
+int cli_check_fit_columns(cli_fit_columns *c, const cli_family *family, bool has_data,
+                          cli_data_options *data) {
+    int code = check_targets(c, family);
+    CLI_THEN(code, cli_fit_has_classes(c, family) ? check_class(c, family, has_data, data)
+                                                  : check_no_class(c, family));
+    CLI_THEN(code, check_inputs(c, family, data));
+    return code;
 }
 
 /* ---- the columns of the model */
@@ -125,11 +115,10 @@ static int choose_inputs(cli_fit_columns *c, const cli_family *family, void *of_
 
 int cli_choose_fit_columns(cli_fit_columns *c, const cli_family *family, void *of_family,
                            cli_chosen *chosen) {
-    int code = CLI_DONE;
-    if (c->list != NULL &&
-        !cli_read_columns(c->list, &chosen->of, &chosen->columns, &chosen->n_columns))
-        return CLI_USAGE;
-    if (c->target_lists.n != 0) {
+    int code = c->list == NULL
+                   ? CLI_DONE
+                   : cli_read_columns(c->list, &chosen->of, &chosen->columns, &chosen->n_columns);
+    if (code == CLI_DONE && c->target_lists.n != 0) {
         code = cli_find_targets(&c->target_lists, chosen, &c->targets);
         if (code == CLI_DONE && family->needs == CLI_NEEDS_TARGET_OR_CLASSES && c->targets.n > 1)
             code = cli_wrong("a model of the family %s predicts one column: give one --target, and "
@@ -138,9 +127,9 @@ int cli_choose_fit_columns(cli_fit_columns *c, const cli_family *family, void *o
         if (code == CLI_DONE)
             family->set_targets(of_family, c->targets.columns, c->targets.n);
     }
-    return code == CLI_DONE && family->set_inputs != NULL
-               ? choose_inputs(c, family, of_family, chosen)
-               : code;
+    if (family->set_inputs != NULL)
+        CLI_THEN(code, choose_inputs(c, family, of_family, chosen));
+    return code;
 }
 
 void cli_fit_columns_free(cli_fit_columns *c) {

@@ -25,9 +25,9 @@ typedef struct cli_fit_columns {
 /* clang-format on */
 
 /* Whether the family takes these options, and has those that it needs. The column of --class
- * becomes that of the labels. False, after a message, if not. */
-bool cli_check_fit_columns(cli_fit_columns *columns, const cli_family *family, bool has_data,
-                           cli_data_options *data);
+ * becomes that of the labels. CLI_DONE or, after a message, another exit code. */
+int cli_check_fit_columns(cli_fit_columns *columns, const cli_family *family, bool has_data,
+                          cli_data_options *data);
 
 /* Finds the columns among those that `chosen` chooses from, and hands them to the family. CLI_DONE
  * or, after a message, another exit code; `chosen->columns` is then to be freed in any case. */

@@ -19,12 +19,9 @@ int cli_run_on_models(const char *command, int n_arguments, char **arguments,
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    int code;
-    if (!cli_parse(command, options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = act(store, name, as_json);
+    int code = cli_parse(command, options, n_arguments, arguments);
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    CLI_THEN(code, act(store, name, as_json));
     efface_store_close(store);
     return code;
 }

@@ -13,7 +13,7 @@ typedef struct choices {
     bool dry_run, skip_missing, yes, json;
 } choices;
 
-static bool read_choices(choices *c, int n_arguments, char **arguments) {
+static int read_choices(choices *c, int n_arguments, char **arguments) {
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c->store_path, NULL},
         CLI_WHO_OPTIONS(c->who),
@@ -24,17 +24,12 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--json", CLI_FLAG, &c->json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("forget", options, n_arguments, arguments))
-        return false;
-    if (!cli_who_given(&c->who)) {
-        (void)cli_wrong("forget needs --id, --key, --owner or --from to say which rows to forget");
-        return false;
-    }
-    if (c->dry_run && c->change.list != NULL) {
-        (void)cli_wrong("--dry-run makes no receipt, so there is nothing to --list");
-        return false;
-    }
-    return true;
+    const int code = cli_parse("forget", options, n_arguments, arguments);
+    if (code == CLI_DONE && !cli_who_given(&c->who))
+        return cli_wrong("forget needs --id, --key, --owner or --from to say which rows to forget");
+    if (code == CLI_DONE && c->dry_run && c->change.list != NULL)
+        return cli_wrong("--dry-run makes no receipt, so there is nothing to --list");
+    return code;
 }
 
 /* Sends the request or, with `look`, only asks what it would do. */
@@ -82,10 +77,8 @@ static int send_and_print(const choices *c, efface_store *store, const cli_wante
     const cli_change change = {.kind = CLI_FORGOTTEN, .look = c->dry_run, .json = c->json};
     efface_store_report report;
     cli_fresh list;
-    int code = CLI_DONE;
-    if (!cli_fresh_open(&list, c->change.list, &code))
-        return code;
-    code = send_request(store, wanted, request, c->dry_run, &report);
+    int code = cli_fresh_open(&list, c->change.list);
+    CLI_THEN(code, send_request(store, wanted, request, c->dry_run, &report));
     if (code == CLI_DONE) {
         cli_print_change(&change, &report);
         code = cli_write_hashes(&list, &report);
@@ -95,34 +88,36 @@ static int send_and_print(const choices *c, efface_store *store, const cli_wante
     return code;
 }
 
-static int forget(const choices *c) {
-    efface_store *store = NULL;
+static int forget_wanted(const choices *c, efface_store *store, bool ask) {
     cli_wanted wanted;
-    bool ask = false;
-    int code = c->dry_run ? CLI_DONE : cli_may_change("forget", c->yes, &ask);
-    if (code != CLI_DONE)
-        return code;
-    if (ask && cli_who_reads_stdin(&c->who))
-        return cli_wrong(
-            "the ids come from standard input, so you cannot be asked there: add --yes");
-    const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.open.wait};
-    if (!cli_open_store(c->store_path, c->dry_run ? &to_look : &c->change.open, &store, &code))
-        return code;
-    code = cli_read_who(&c->who, store, &wanted);
+    int code = cli_read_who(&c->who, store, &wanted);
     const efface_request request =
         cli_wanted_request(&wanted, c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL);
-    if (code == CLI_DONE && ask)
-        code = confirm(c, store, &wanted, &request);
-    if (code == CLI_DONE)
-        code = send_and_print(c, store, &wanted, &request);
+    if (ask)
+        CLI_THEN(code, confirm(c, store, &wanted, &request));
+    CLI_THEN(code, send_and_print(c, store, &wanted, &request));
     cli_wanted_free(&wanted);
+    return code;
+}
+
+static int forget(const choices *c) {
+    const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.open.wait};
+    efface_store *store = NULL;
+    bool ask = false;
+    int code = c->dry_run ? CLI_DONE : cli_may_change("forget", c->yes, &ask);
+    if (code == CLI_DONE && ask && cli_who_reads_stdin(&c->who))
+        return cli_wrong(
+            "the ids come from standard input, so you cannot be asked there: add --yes");
+    CLI_THEN(code, cli_open_store(c->store_path, c->dry_run ? &to_look : &c->change.open, &store));
+    CLI_THEN(code, forget_wanted(c, store, ask));
     efface_store_close(store);
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_forget(int n_arguments, char **arguments) {
     choices c = {.change = CLI_CHANGE_DEFAULTS};
-    const int code = read_choices(&c, n_arguments, arguments) ? forget(&c) : CLI_USAGE;
+    int code = read_choices(&c, n_arguments, arguments);
+    CLI_THEN(code, forget(&c));
     cli_who_free(&c.who);
     return code;
 }
@@ -152,6 +147,6 @@ const cli_command cli_forget = {
     "examples: efface forget people.store --id 17,42 --yes\n"
     "          efface forget people.store --owner p123 --dry-run\n"
     "          efface forget people.store --from requests.txt --skip-missing --yes\n",
-    run,
+    run_forget,
     NULL,
 };

@@ -8,7 +8,7 @@ static int run_learn(int n_arguments, char **arguments) {
         {"--ids-out", CLI_TEXT, &c.ids_out, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("learn", options, n_arguments, arguments))
+    if (cli_parse("learn", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     if (c.ids_out != NULL && c.data.id != NULL)
         return cli_wrong(

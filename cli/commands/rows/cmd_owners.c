@@ -1,6 +1,5 @@
 /* efface owners: whose rows a store has, and how many. */
 #include "commands/rows/listing.h"
-#include "input/stores.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@ typedef struct owner {
 } owner;
 
 typedef struct owners {
+    const char *path;
     efface_store_info info;
     owner *items;
     size_t n, capacity;
@@ -59,9 +59,10 @@ static int read_owners(efface_store *store, owners *o) {
     return CLI_DONE;
 }
 
-static void write_json(FILE *out, const char *path, const owners *o) {
+static void write_json(FILE *out, const void *what) {
+    const owners *const o = what;
     cli_json json = cli_json_object(out);
-    cli_json_text(&json, "store", path);
+    cli_json_text(&json, "store", o->path);
     cli_json_whole(&json, "rows", o->info.n_rows);
     cli_json_whole(&json, "rows_without_owner", o->info.n_unowned_rows);
     cli_json_bool(&json, "keeps_texts", o->info.keeps_texts != 0);
@@ -75,7 +76,8 @@ static void write_json(FILE *out, const char *path, const owners *o) {
     cli_json_close_all(&json);
 }
 
-static void write_csv(FILE *out, const owners *o) {
+static void write_csv(FILE *out, const void *what) {
+    const owners *const o = what;
     fputs("owner,rows\n", out);
     for (size_t i = 0; i < o->n; i++) {
         cli_csv_token(out, &o->items[i].name);
@@ -83,7 +85,8 @@ static void write_csv(FILE *out, const owners *o) {
     }
 }
 
-static void write_text(FILE *out, const owners *o) {
+static void write_text(FILE *out, const void *what) {
+    const owners *const o = what;
     fprintf(out, "%zu owner%s; %" PRIu64 " of %" PRIu64 " rows have none\n", o->n,
             o->n == 1 ? "" : "s", o->info.n_unowned_rows, o->info.n_rows);
     for (size_t i = 0; i < o->n; i++) {
@@ -93,18 +96,10 @@ static void write_text(FILE *out, const owners *o) {
     }
 }
 
-static int write_owners(const cli_listing *l, const char *path, const owners *o) {
-    cli_output output;
-    if (!cli_output_open(&output, l->out_path))
-        return CLI_FAILED;
-    if (l->form == CLI_AS_JSON)
-        write_json(output.file, path, o);
-    else if (l->form == CLI_AS_CSV)
-        write_csv(output.file, o);
-    else
-        write_text(output.file, o);
-    if (!cli_output_finish(&output))
-        return CLI_FAILED;
+static int write_owners(const cli_listing *l, const owners *o) {
+    const int code = cli_write_listing(l, o, write_text, write_csv, write_json);
+    if (code != CLI_DONE)
+        return code;
     if (l->json && !cli_is_stdout(l->out_path)) {
         cli_json json = cli_json_object(stdout);
         cli_json_whole(&json, "owners", o->n);
@@ -118,27 +113,21 @@ static int write_owners(const cli_listing *l, const char *path, const owners *o)
     return CLI_DONE;
 }
 
-static int run(int n_arguments, char **arguments) {
-    const char *path = NULL;
+static int run_owners(int n_arguments, char **arguments) {
     cli_listing listing = CLI_LISTING_DEFAULTS;
+    owners o = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        {"STORE", CLI_PLACE, &o.path, NULL},
         CLI_LISTING_OPTIONS(listing),
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    owners o;
-    int code;
-    memset(&o, 0, sizeof o);
-    if (!cli_parse("owners", options, n_arguments, arguments) || !cli_choose_form(&listing))
-        return CLI_USAGE;
-    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = listing.wait};
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = read_owners(store, &o);
+    int code = cli_parse("owners", options, n_arguments, arguments);
+    CLI_THEN(code, cli_choose_form(&listing));
+    CLI_THEN(code, cli_open_store(o.path, &listing.open, &store));
+    CLI_THEN(code, read_owners(store, &o));
     efface_store_close(store);
-    if (code == CLI_DONE)
-        code = write_owners(&listing, path, &o);
+    CLI_THEN(code, write_owners(&listing, &o));
     for (size_t i = 0; i < o.n; i++)
         free(o.items[i].name.text);
     free(o.items);
@@ -160,6 +149,6 @@ const cli_command cli_owners = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface owners people.store\n"
     "          efface owners people.store -o owners.csv\n",
-    run,
+    run_owners,
     NULL,
 };

@@ -1,7 +1,6 @@
 /* efface show: what a store has of somebody. */
 #include "commands/rows/listing.h"
 #include "input/secrets.h"
-#include "input/stores.h"
 #include "input/wanted.h"
 
 #include <inttypes.h>
@@ -158,7 +157,8 @@ static double offset_of(const shown *s, uint32_t column) {
     return offsets != NULL ? offsets[column] : 0.0;
 }
 
-static void write_csv(FILE *out, const shown *s) {
+static void write_csv(FILE *out, const void *what) {
+    const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     char made_up[32], digits[32];
     fputs("id,owner,weight,label", out);
@@ -200,7 +200,8 @@ static void write_models(cli_json *json, const shown *s) {
     cli_json_close(json);
 }
 
-static void write_json(FILE *out, const shown *s) {
+static void write_json(FILE *out, const void *what) {
+    const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     cli_json json = cli_json_object(out);
     char made_up[32], digits[32];
@@ -251,7 +252,8 @@ static void print_models(FILE *out, const shown *s) {
     }
 }
 
-static void write_text(FILE *out, const shown *s) {
+static void write_text(FILE *out, const void *what) {
+    const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     char made_up[32], digits[32];
     fprintf(out, "%zu row%s\n", s->n_rows, s->n_rows == 1 ? "" : "s");
@@ -295,17 +297,9 @@ static void print_summary(const cli_listing *l, const shown *s) {
 }
 
 static int write_shown(const cli_listing *l, const shown *s) {
-    cli_output output;
-    if (!cli_output_open(&output, l->out_path))
-        return CLI_FAILED;
-    if (l->form == CLI_AS_JSON)
-        write_json(output.file, s);
-    else if (l->form == CLI_AS_CSV)
-        write_csv(output.file, s);
-    else
-        write_text(output.file, s);
-    if (!cli_output_finish(&output))
-        return CLI_FAILED;
+    const int code = cli_write_listing(l, s, write_text, write_csv, write_json);
+    if (code != CLI_DONE)
+        return code;
     if (!cli_is_stdout(l->out_path))
         print_summary(l, s);
     if (s->unknown_texts && !s->info.keeps_texts)
@@ -313,48 +307,36 @@ static int write_shown(const cli_listing *l, const shown *s) {
     return CLI_DONE;
 }
 
-static int show(const cli_listing *l, const cli_who *who, const char *path) {
-    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = l->wait};
+static int show(const cli_listing *l, const cli_who *who, shown *s) {
     efface_store *store = NULL;
-    cli_wanted wanted;
-    shown s;
-    int code;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    memset(&s, 0, sizeof s);
-    s.path = path;
-    code = cli_read_who(who, store, &wanted);
-    if (code == CLI_DONE)
-        code = read_models(store, &s);
-    if (code == CLI_DONE)
-        code = read_categories(store, &s);
-    if (code == CLI_DONE)
-        code = read_rows(store, &wanted, &s);
+    cli_wanted wanted = {.named = NULL};
+    int code = cli_open_store(s->path, &l->open, &store);
+    CLI_THEN(code, cli_read_who(who, store, &wanted));
+    CLI_THEN(code, read_models(store, s));
+    CLI_THEN(code, read_categories(store, s));
+    CLI_THEN(code, read_rows(store, &wanted, s));
     efface_store_close(store);
-    if (code == CLI_DONE)
-        code = write_shown(l, &s);
+    CLI_THEN(code, write_shown(l, s));
     cli_wanted_free(&wanted);
-    free_shown(&s);
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
-    const char *path = NULL;
+static int run_show(int n_arguments, char **arguments) {
     cli_listing listing = CLI_LISTING_DEFAULTS;
-    cli_who who;
-    memset(&who, 0, sizeof who);
+    cli_who who = {.ids = {NULL, 0}};
+    shown s = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        {"STORE", CLI_PLACE, &s.path, NULL},
         CLI_WHO_OPTIONS(who),
         CLI_LISTING_OPTIONS(listing),
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    int code = CLI_USAGE;
-    if (cli_parse("show", options, n_arguments, arguments) && cli_choose_form(&listing))
-        code =
-            cli_who_given(&who)
-                ? show(&listing, &who, path)
-                : cli_wrong("show needs --id, --key, --owner or --from to say which rows to show");
+    int code = cli_parse("show", options, n_arguments, arguments);
+    CLI_THEN(code, cli_choose_form(&listing));
+    if (code == CLI_DONE && !cli_who_given(&who))
+        code = cli_wrong("show needs --id, --key, --owner or --from to say which rows to show");
+    CLI_THEN(code, show(&listing, &who, &s));
+    free_shown(&s);
     cli_who_free(&who);
     return code;
 }
@@ -383,6 +365,6 @@ const cli_command cli_show = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface show people.store --owner p123\n"
     "          efface show people.store --owner p123 -o p123.csv\n",
-    run,
+    run_show,
     NULL,
 };

@@ -12,7 +12,7 @@ static int run_update(int n_arguments, char **arguments) {
         {"--yes", CLI_FLAG, &yes, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("update", options, n_arguments, arguments))
+    if (cli_parse("update", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     if (c.data.id == NULL)
         return cli_wrong("update needs --id COL, the column of DATA with the ids of the rows");

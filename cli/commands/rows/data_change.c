@@ -26,11 +26,12 @@ static int send_rows(const cli_data_change *c, efface_store *store, const efface
     efface_store_report report;
     efface_error error;
     cli_fresh ids, list;
-    int code = CLI_DONE;
     memset(&report, 0, sizeof report);
-    if (!cli_fresh_open(&ids, c->ids_out, &code))
+    int code = cli_fresh_open(&ids, c->ids_out);
+    if (code != CLI_DONE)
         return code;
-    if (cli_fresh_open(&list, c->change.list, &code)) {
+    code = cli_fresh_open(&list, c->change.list);
+    if (code == CLI_DONE) {
         cli_progress_begin(learns ? "learning" : "updating", 0, 0);
         const efface_status status = (learns ? efface_store_learn : efface_store_update)(
             store, data, texts, &report, &error);
@@ -42,8 +43,8 @@ static int send_rows(const cli_data_change *c, efface_store *store, const efface
         } else {
             code = cli_report_named(&error, texts);
         }
-        cli_fresh_abandon(&list);
     }
+    cli_fresh_abandon(&list);
     cli_fresh_abandon(&ids);
     return code;
 }
@@ -57,8 +58,7 @@ static int load_and_send(const cli_data_change *c, efface_store *store) {
         !cli_ask("Replace %zu row%s of %s, in every model? The old values will be gone.", n,
                  n == 1 ? "" : "s", c->store_path))
         code = CLI_FAILED;
-    if (code == CLI_DONE)
-        code = send_rows(c, store, data, texts);
+    CLI_THEN(code, send_rows(c, store, data, texts));
     efface_texts_free(texts);
     efface_data_free(data);
     return code;
@@ -66,10 +66,8 @@ static int load_and_send(const cli_data_change *c, efface_store *store) {
 
 int cli_change_by_data(const cli_data_change *c) {
     efface_store *store = NULL;
-    int code;
-    if (!cli_open_store(c->store_path, &c->change.open, &store, &code))
-        return code;
-    code = load_and_send(c, store);
+    int code = cli_open_store(c->store_path, &c->change.open, &store);
+    CLI_THEN(code, load_and_send(c, store));
     efface_store_close(store);
     return code;
 }

@@ -7,27 +7,35 @@
 
 const char *const cli_form_words[] = {"text", "csv", "json", NULL};
 
-bool cli_choose_form(cli_listing *listing) {
+int cli_choose_form(cli_listing *listing) {
     const bool to_stdout = cli_is_stdout(listing->out_path);
     if (listing->form < 0) {
         const cli_format named = to_stdout ? CLI_OTHER : cli_format_of(listing->out_path);
-        if (!to_stdout && named != CLI_CSV && named != CLI_JSON) {
-            (void)cli_wrong("the format follows from the name of FILE, which must end in .csv or "
-                            ".json; or name it with --format");
-            return false;
-        }
+        if (!to_stdout && named != CLI_CSV && named != CLI_JSON)
+            return cli_wrong("the format follows from the name of FILE, which must end in .csv or "
+                             ".json; or name it with --format");
         listing->form = named == CLI_CSV                       ? CLI_AS_CSV
                         : named == CLI_JSON || listing->json   ? CLI_AS_JSON
                         : listing->out_path != NULL /* -o - */ ? CLI_AS_CSV
                                                                : CLI_AS_TEXT;
     }
-    if (to_stdout && listing->json && listing->form != CLI_AS_JSON) {
-        (void)cli_wrong(
+    if (to_stdout && listing->json && listing->form != CLI_AS_JSON)
+        return cli_wrong(
             "--json and --format %s cannot share standard output; use one of them, or -o FILE",
             cli_form_words[listing->form]);
-        return false;
-    }
-    return true;
+    return CLI_DONE;
+}
+
+int cli_write_listing(const cli_listing *l, const void *what, cli_form_writer *as_text,
+                      cli_form_writer *as_csv, cli_form_writer *as_json) {
+    cli_output output;
+    const int code = cli_output_open(&output, l->out_path);
+    if (code != CLI_DONE)
+        return code;
+    (l->form == CLI_AS_JSON  ? as_json
+     : l->form == CLI_AS_CSV ? as_csv
+                             : as_text)(output.file, what);
+    return cli_output_finish(&output);
 }
 
 static void put_number(FILE *out, const cli_token *token) {

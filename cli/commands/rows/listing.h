@@ -3,7 +3,7 @@
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 
-#include "input/options.h"
+#include "input/stores.h"
 #include "output/output.h"
 
 typedef enum cli_form { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_JSON } cli_form;
@@ -12,7 +12,7 @@ typedef struct cli_listing {
     const char *out_path;
     int form; /* cli_form, or -1: as the name of the file, or --json, says */
     bool json;
-    double wait;
+    cli_open open;
 } cli_listing;
 
 extern const char *const cli_form_words[];
@@ -21,15 +21,22 @@ extern const char *const cli_form_words[];
 #define CLI_LISTING_OPTIONS(l)                                  \
     {"-o", CLI_TEXT, &(l).out_path, NULL},                      \
     {"--format", CLI_WORD, &(l).form, cli_form_words},          \
-    {"--wait", CLI_SECONDS, &(l).wait, NULL},                   \
+    {"--wait", CLI_SECONDS, &(l).open.wait, NULL},                   \
     {"--json", CLI_FLAG, &(l).json, NULL}
 /* clang-format on */
 
 #define CLI_LISTING_DEFAULTS                                                                       \
-    { .form = -1, .wait = -1 }
+    {                                                                                              \
+        .form = -1, .open = {.access = EFFACE_ACCESS_READ, .wait = -1 }                            \
+    }
 
-/* Settles the form. False, after a message, if it makes no sense. */
-bool cli_choose_form(cli_listing *listing);
+/* Settles the form. CLI_DONE or, after a message, CLI_USAGE if it makes no sense. */
+int cli_choose_form(cli_listing *listing);
+
+/* Writes the listing to its file or standard output, in its form. As cli_choose_form. */
+typedef void cli_form_writer(FILE *out, const void *what);
+int cli_write_listing(const cli_listing *listing, const void *what, cli_form_writer *as_text,
+                      cli_form_writer *as_csv, cli_form_writer *as_json);
 
 /* A number and the text that it stands for, or NULL. */
 typedef struct cli_token {

@@ -91,16 +91,13 @@ static void print_findings(const findings *f, bool as_json) {
 static int check_signed(efface_store *store, const char *path, findings *f) {
     unsigned char key[EFFACE_PUBLIC_KEY_BYTES];
     efface_error error;
-    int code = CLI_DONE;
-    if (path == NULL)
-        return CLI_DONE;
-    if (!cli_read_key(path, CLI_PUBLIC_KEY, key, &code))
+    const int code = path != NULL ? cli_read_key(path, CLI_PUBLIC_KEY, key) : CLI_DONE;
+    if (path == NULL || code != CLI_DONE)
         return code;
     const efface_status status = efface_store_verify_receipts(store, key, &error);
-    if (status == EFFACE_E_FORMAT || status == EFFACE_E_CORRUPT)
-        take_note(f, error.message);
-    else if (status != EFFACE_OK)
-        return cli_report_error(&error);
+    if (status != EFFACE_E_FORMAT && status != EFFACE_E_CORRUPT)
+        return cli_outcome(status, &error);
+    take_note(f, error.message);
     return CLI_DONE;
 }
 
@@ -137,12 +134,9 @@ static int run(int n_arguments, char **arguments) {
     };
     efface_store *store = NULL;
     findings f = {.problems = NULL};
-    int code;
-    if (!cli_parse("check", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = check(store, public_key, &f, as_json);
+    int code = cli_parse("check", options, n_arguments, arguments);
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    CLI_THEN(code, check(store, public_key, &f, as_json));
     free_findings(&f);
     efface_store_close(store);
     return code;

@@ -32,12 +32,9 @@ static int run(int n_arguments, char **arguments) {
     };
     efface_store *store = NULL;
     uint64_t before = 0, after = 0;
-    int code;
-    if (!cli_parse("compact", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = compact(store, &before, &after);
+    int code = cli_parse("compact", options, n_arguments, arguments);
+    CLI_THEN(code, cli_open_store(path, &how, &store));
+    CLI_THEN(code, compact(store, &before, &after));
     efface_store_close(store);
     if (code != CLI_DONE)
         return code;

@@ -13,21 +13,21 @@
 static int write_pair(const char *secret_path, const char *public_path) {
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
     efface_error error;
-    int code = CLI_DONE;
-    if (efface_keys_make(secret_key, public_key, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    if (cli_write_key(secret_path, CLI_SECRET_KEY, secret_key, &code) &&
-        !cli_write_key(public_path, CLI_PUBLIC_KEY, public_key, &code))
-        (void)unlink(secret_path); /* half a pair is of no use */
+    int code = cli_outcome(efface_keys_make(secret_key, public_key, &error), &error);
+    CLI_THEN(code, cli_write_key(secret_path, CLI_SECRET_KEY, secret_key));
+    if (code == CLI_DONE) {
+        code = cli_write_key(public_path, CLI_PUBLIC_KEY, public_key);
+        if (code != CLI_DONE)
+            (void)unlink(secret_path); /* half a pair is of no use */
+    }
     cli_wipe(secret_key, sizeof secret_key);
     return code;
 }
 
 static int write_receipt_key(const char *path) {
     unsigned char key[EFFACE_RECEIPT_KEY_BYTES];
-    int code = CLI_FAILED;
-    if (cli_random(key, sizeof key) && cli_write_key(path, CLI_RECEIPT_KEY, key, &code))
-        code = CLI_DONE;
+    int code = cli_random(key, sizeof key);
+    CLI_THEN(code, cli_write_key(path, CLI_RECEIPT_KEY, key));
     cli_wipe(key, sizeof key);
     return code;
 }
@@ -42,7 +42,7 @@ static int make_keys(int n_arguments, char **arguments) {
         {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (!cli_parse("receipt", options, n_arguments, arguments))
+    if (cli_parse("receipt", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     const bool pair = secret_path != NULL && public_path != NULL;
     if ((secret_path != NULL) != (public_path != NULL) || (!pair && receipt_path == NULL))
@@ -160,15 +160,12 @@ static int verify_receipts(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES];
-    cli_lines lines;
-    int code = CLI_DONE;
-    if (!cli_parse("receipt", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (key_path != NULL && !cli_read_key(key_path, CLI_PUBLIC_KEY, public_key, &code))
-        return code;
-    code = cli_read_receipts(path, &lines);
-    if (code == CLI_DONE)
-        code = verify_lines(&lines, key_path != NULL ? public_key : NULL, as_json);
+    cli_lines lines = {.items = NULL};
+    int code = cli_parse("receipt", options, n_arguments, arguments);
+    if (key_path != NULL)
+        CLI_THEN(code, cli_read_key(key_path, CLI_PUBLIC_KEY, public_key));
+    CLI_THEN(code, cli_read_receipts(path, &lines));
+    CLI_THEN(code, verify_lines(&lines, key_path != NULL ? public_key : NULL, as_json));
     cli_lines_free(&lines);
     return code;
 }
@@ -183,34 +180,26 @@ typedef struct has_choices {
 } has_choices;
 
 /* The lines of the receipts that have the root of a list, with commas between them: who is learned
- * and forgotten again leaves the same root. NULL, after a message, if there are none; `code` then
- * has the exit code. Release with free. */
-static char *find_root(const has_choices *c, const cli_lines *receipts, const cli_hashes *list,
-                       int *code) {
+ * and forgotten again leaves the same root. Release with free in any case. */
+static int find_root(const has_choices *c, const cli_lines *receipts, const cli_hashes *list,
+                     char **lines) {
     unsigned char root[EFFACE_DIGEST_BYTES];
-    char field[CLI_HEX_BYTES + 16], *found = NULL;
+    char field[CLI_HEX_BYTES + 16];
     size_t n_bytes = 0, n_found = 0;
     efface_error error;
-    if (efface_receipt_root(list->bytes, list->n, root, &error) != EFFACE_OK) {
-        *code = cli_report_error(&error);
-        return NULL;
-    }
+    if (efface_receipt_root(list->bytes, list->n, root, &error) != EFFACE_OK)
+        return cli_report_error(&error);
     snprintf(field, sizeof field, "\"root\":\"%s\"", cli_hex_of(root).text);
-    FILE *const out = open_memstream(&found, &n_bytes);
+    FILE *const out = open_memstream(lines, &n_bytes);
     for (size_t i = 0; out != NULL && i < receipts->n; i++)
         if (strstr(receipts->items[i], field) != NULL)
             fprintf(out, "%s%zu", n_found++ > 0 ? "," : "", receipts->numbers[i]);
-    if (out == NULL || fclose(out) != 0) {
-        *code = cli_out_of_memory();
-    } else if (n_found == 0) {
-        *code = cli_different("no receipt of %s has the root of %s: the list belongs to another "
-                              "receipt, or was changed",
-                              c->receipts_path, c->list_path);
-    } else {
-        return found;
-    }
-    free(found);
-    return NULL;
+    if (out == NULL || fclose(out) != 0)
+        return cli_out_of_memory();
+    return n_found > 0 ? CLI_DONE
+                       : cli_different("no receipt of %s has the root of %s: the list belongs to "
+                                       "another receipt, or was changed",
+                                       c->receipts_path, c->list_path);
 }
 
 static bool list_has(const cli_hashes *list, const unsigned char hash[EFFACE_ROW_HASH_BYTES]) {
@@ -283,12 +272,9 @@ static int look_in_store(const has_choices *c, efface_store *store, const unsign
     int code = cli_read_who(&c->who, store, &wanted);
     if (code == CLI_DONE && wanted.owners.n > 0)
         code = cli_wrong("receipts contain rows but no owners: name the ids");
-    if (code == CLI_DONE)
-        code = cli_read_hashes(c->list_path, &list);
-    if (code == CLI_DONE)
-        lines = find_root(c, receipts, &list, &code);
-    if (lines != NULL)
-        code = look_for(store, key, &wanted, &list, lines, c->json);
+    CLI_THEN(code, cli_read_hashes(c->list_path, &list));
+    CLI_THEN(code, find_root(c, receipts, &list, &lines));
+    CLI_THEN(code, look_for(store, key, &wanted, &list, lines, c->json));
     free(lines);
     free(list.bytes);
     cli_wanted_free(&wanted);
@@ -298,15 +284,13 @@ static int look_in_store(const has_choices *c, efface_store *store, const unsign
 static int look(const has_choices *c) {
     unsigned char key[EFFACE_RECEIPT_KEY_BYTES];
     efface_store *store = NULL;
-    cli_lines receipts;
+    cli_lines receipts = {.items = NULL};
     const bool with_key = c->how.receipt_key != NULL;
-    int code = CLI_DONE;
-    if (with_key && !cli_read_key(c->how.receipt_key, CLI_RECEIPT_KEY, key, &code))
-        return code;
-    code = cli_read_receipts(c->receipts_path, &receipts);
-    if (code == CLI_DONE &&
-        (c->store_path == NULL || cli_open_store(c->store_path, &c->how, &store, &code)))
-        code = look_in_store(c, store, with_key ? key : NULL, &receipts);
+    int code = with_key ? cli_read_key(c->how.receipt_key, CLI_RECEIPT_KEY, key) : CLI_DONE;
+    CLI_THEN(code, cli_read_receipts(c->receipts_path, &receipts));
+    if (c->store_path != NULL)
+        CLI_THEN(code, cli_open_store(c->store_path, &c->how, &store));
+    CLI_THEN(code, look_in_store(c, store, with_key ? key : NULL, &receipts));
     efface_store_close(store);
     cli_lines_free(&receipts);
     cli_wipe(key, sizeof key);
@@ -314,9 +298,7 @@ static int look(const has_choices *c) {
 }
 
 static int receipt_has(int n_arguments, char **arguments) {
-    has_choices c;
-    memset(&c, 0, sizeof c);
-    c.how.wait = -1;
+    has_choices c = {.how = {.wait = -1}};
     const cli_option options[] = {
         {"RECEIPTS", CLI_PLACE, &c.receipts_path, NULL},
         {"STORE", CLI_PLACE_OR_NOT, &c.store_path, NULL},
@@ -329,19 +311,15 @@ static int receipt_has(int n_arguments, char **arguments) {
         {"--json", CLI_FLAG, &c.json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    int code = CLI_USAGE;
-    if (cli_parse("receipt", options, n_arguments, arguments)) {
-        if (c.list_path == NULL)
-            (void)cli_wrong("'receipt has' needs --list FILE, a file from forget --list");
-        else if (!cli_who_given(&c.who))
-            (void)cli_wrong(
-                "'receipt has' needs --id, --key or --from to say which rows to look for");
-        else if (c.store_path == NULL && c.how.receipt_key == NULL)
-            (void)cli_wrong(
-                "'receipt has' needs STORE or --receipt-key FILE for the key that hashes ids");
-        else
-            code = look(&c);
-    }
+    int code = cli_parse("receipt", options, n_arguments, arguments);
+    if (code == CLI_DONE && c.list_path == NULL)
+        code = cli_wrong("'receipt has' needs --list FILE, a file from forget --list");
+    if (code == CLI_DONE && !cli_who_given(&c.who))
+        code = cli_wrong("'receipt has' needs --id, --key or --from to say which rows to look for");
+    if (code == CLI_DONE && c.store_path == NULL && c.how.receipt_key == NULL)
+        code = cli_wrong(
+            "'receipt has' needs STORE or --receipt-key FILE for the key that hashes ids");
+    CLI_THEN(code, look(&c));
     cli_who_free(&c.who);
     return code;
 }

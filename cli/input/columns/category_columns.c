@@ -26,10 +26,7 @@ int cli_read_categories(const cli_texts *lists, cli_categories *categories) {
     char *to = categories->names;
     for (size_t i = 0; i < lists->n; i++) {
         strcpy(to, lists->items[i]);
-        for (char *item = to, *next; item != NULL; item = next) {
-            next = strchr(item, ',');
-            if (next != NULL)
-                *next++ = '\0';
+        for (char *rest = to, *item; (item = strsep(&rest, ",")) != NULL;) {
             if (*item == '\0')
                 return cli_wrong("--categories cannot be '%s': it must be a list of columns, such "
                                  "as city,7",

@@ -88,24 +88,20 @@ static double offset_of(const efface_data *data, uint32_t column) {
 
 /* ---- proposals */
 
-bool cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
-                         cli_offsets *offsets, int *code) {
-    bool any = false;
+int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
+                        cli_offsets *offsets) {
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
         char name[80], value[32];
         if (!found.collapses || found.offset == 0.0 || offset_of(data, j) != 0.0)
             continue;
-        if (!add(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset})) {
-            *code = cli_out_of_memory();
-            return false;
-        }
+        if (!add(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset}))
+            return cli_out_of_memory();
         name_for_option(name, data, j);
         cli_format_number(value, found.offset);
         cli_say("used --offset %s=%s", name, value);
-        any = true;
     }
-    return any;
+    return CLI_DONE;
 }
 
 /* A multiple of a power of two of at least the spread. */

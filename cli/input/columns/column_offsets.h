@@ -17,10 +17,10 @@ typedef struct cli_offsets {
 int cli_read_offsets(const cli_texts *texts, cli_offsets *offsets);
 void cli_offsets_free(cli_offsets *offsets);
 
-/* Adds an offset for each column of a set that collapses and has none, and says which. False if
- * there are none, or, after a message, if memory is short, with `code` the exit code. */
-bool cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
-                         cli_offsets *offsets, int *code);
+/* Adds an offset for each column of a set that collapses and has none, and says which. CLI_DONE or,
+ * after a message, another exit code. */
+int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
+                        cli_offsets *offsets);
 
 /* Warns about columns of a set that lose too much in float32, and says what to do. */
 void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);

@@ -126,7 +126,6 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
     efface_data *loaded = NULL;
     efface_texts *known = NULL;
     efface_error error;
-    int code = CLI_DONE;
     *data = NULL;
     *texts = NULL;
     if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
@@ -143,11 +142,10 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
         told.advice = "name columns that are not values with --id, --owner, --weight and --label; "
                       "values may be missing if all models of the store were fitted with --missing";
     cli_progress_begin("reading", 0, 0);
-    const bool good = cli_load_data(path, &told, &load, &loaded, &code);
+    int code = cli_load_data(path, &told, &load, &loaded);
     cli_progress_end();
     cli_wipe(&load, sizeof load);
-    if (good)
-        code = put_in_order(store, info.n_columns, path, loaded);
+    CLI_THEN(code, put_in_order(store, info.n_columns, path, loaded));
     if (code == CLI_DONE) {
         *data = loaded;
         *texts = known;

@@ -84,14 +84,10 @@ static int read_list(const char *option, const char *list, const cli_columns *co
     uint32_t column;
     if (cli_find_column(columns, list, &column) != CLI_NONE)
         return add(option, columns, list, to);
-    char *const text = strdup(list);
+    char *const text = strdup(list), *rest = text;
     int code = text != NULL ? CLI_DONE : cli_out_of_memory();
-    for (char *item = text, *next; item != NULL && code == CLI_DONE; item = next) {
-        next = strchr(item, ',');
-        if (next != NULL)
-            *next++ = '\0';
-        code = add(option, columns, item, to);
-    }
+    while (rest != NULL && code == CLI_DONE)
+        code = add(option, columns, strsep(&rest, ","), to);
     free(text);
     return code;
 }

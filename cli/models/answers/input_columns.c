@@ -87,9 +87,9 @@ static void match_order(matching *m, const uint32_t *listed, bool all) {
 
 static int match_list(matching *m) {
     uint32_t *listed = NULL, n = 0;
-    if (!cli_read_columns(m->from->column_list, &m->there, &listed, &n))
-        return CLI_USAGE;
-    int code = CLI_DONE;
+    int code = cli_read_columns(m->from->column_list, &m->there, &listed, &n);
+    if (code != CLI_DONE)
+        return code;
     if (n == m->n_inputs || n == m->fitted.n)
         match_order(m, listed, n != m->n_inputs);
     else if (m->n_inputs == m->fitted.n)
@@ -121,23 +121,17 @@ static int match(matching *m) {
                       file_of(m), m->there.n, m->n_inputs);
 }
 
-uint32_t *cli_match_inputs(const cli_inputs *from, const cli_asked *by, int *code) {
+int cli_match_inputs(const cli_inputs *from, const cli_asked *by, uint32_t **columns) {
     matching m = {.from = from,
                   .by = by,
                   .there = {.n = efface_data_n_columns(from->rows), .data = from->rows},
                   .fitted = cli_asked_columns(by)};
-    m.columns = malloc(m.fitted.n * sizeof *m.columns);
-    if (m.columns == NULL) {
-        *code = cli_out_of_memory();
-        return NULL;
-    }
+    *columns = m.columns = malloc(m.fitted.n * sizeof *m.columns);
+    if (m.columns == NULL)
+        return cli_out_of_memory();
     for (uint32_t i = 0; i < m.fitted.n; i++) {
         m.columns[i] = EFFACE_NO_COLUMN;
         m.n_inputs += is_input(&m, i);
     }
-    *code = match(&m);
-    if (*code == CLI_DONE)
-        return m.columns;
-    free(m.columns);
-    return NULL;
+    return match(&m);
 }

@@ -117,8 +117,7 @@ int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_
     if (out->numbers == NULL)
         return cli_out_of_memory();
     int code = predict_rows(by, about.n_columns, rows, columns, out);
-    if (code == CLI_DONE)
-        code = cli_read_classes(by, &out->classes);
+    CLI_THEN(code, cli_read_classes(by, &out->classes));
     if (code == CLI_DONE && out->kind == EFFACE_PREDICTS_VALUES)
         add_offsets(by, out);
     return code == CLI_DONE ? name_numbers(by, out) : code;

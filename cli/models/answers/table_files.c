@@ -7,8 +7,7 @@
 
 int cli_find_table(const cli_asked *of, const char *name, efface_table *table) {
     efface_error error;
-    return cli_asked_find_table(of, name, table, &error) == EFFACE_OK ? CLI_DONE
-                                                                      : cli_report_error(&error);
+    return cli_outcome(cli_asked_find_table(of, name, table, &error), &error);
 }
 
 /* What is being written. */
@@ -22,9 +21,7 @@ typedef struct writing {
 
 static int read_row(const writing *w, uint64_t row) {
     efface_error error;
-    return cli_asked_read_table(w->of, w->table->name, row, w->row, &error) == EFFACE_OK
-               ? CLI_DONE
-               : cli_report_error(&error);
+    return cli_outcome(cli_asked_read_table(w->of, w->table->name, row, w->row, &error), &error);
 }
 
 const char *cli_table_column(const cli_asked *of, const efface_table *table, uint32_t column,
