@@ -44,7 +44,7 @@ typedef struct cli_command {
     int (*run)(int n_arguments, char **arguments);
 
     /* The help for these arguments, where it depends on them; NULL, after a message, if one of them
-     * is wrong. If this is NULL, it is `help`. */
+     * is wrong. If this is NULL, it is `help`, and if that is NULL, too, `run` prints it. */
     const char *(*help_on)(int n_arguments, char **arguments);
 } cli_command;
 

@@ -48,8 +48,11 @@ char *cli_with_own_name(const char *text) {
 }
 
 static int print_help_on(const cli_command *command, int n_arguments, char **arguments) {
+    char word[] = "--help", *ask[] = {word};
     const char *const text =
         command->help_on != NULL ? command->help_on(n_arguments, arguments) : command->help;
+    if (text == NULL && command->help_on == NULL)
+        (void)command->run(1, ask);
     if (text == NULL)
         return CLI_USAGE;
     char *const named = cli_with_own_name(text);

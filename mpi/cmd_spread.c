@@ -32,15 +32,13 @@ static void print_result(const char *path, bool as_json) {
     cli_json_close(&json);
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_spread(int n_arguments, char **arguments) {
     const char *path = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool as_json = false;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
         {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     int code = cli_parse("spread", options, n_arguments, arguments);
@@ -63,6 +61,5 @@ const cli_command mpi_spread = {
     "  --json               as JSON: store and parts\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: mpirun -n 8 efface-mpi spread rows.parts\n",
-    run,
-    NULL,
+    .run = run_spread,
 };

@@ -2,6 +2,8 @@
  * begin with a dash. */
 #include "input/options.h"
 
+#include "one_more.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ bool cli_read_whole(const char *text, uint64_t most, uint64_t *out) {
 }
 
 static bool add_text(cli_texts *texts, const char *text) {
-    const char **const items = realloc(texts->items, (texts->n + 1) * sizeof *items);
+    const char **const items = cli_one_more(texts->items, texts->n, sizeof *items);
     if (items == NULL)
         return false;
     items[texts->n++] = text;

@@ -15,6 +15,14 @@ typedef struct cli_open {
     bool alone;  /* by this rank alone: the store is one file */
 } cli_open;
 
+/* The options that all commands have; STORE is the first of the places. */
+/* clang-format off */
+#define CLI_STORE_OPTIONS(path, open, json)          \
+    {"STORE", CLI_PLACE, &(path), NULL},             \
+    {"--wait", CLI_SECONDS, &(open).wait, NULL},     \
+    {"--json", CLI_FLAG, &(json), NULL}
+/* clang-format on */
+
 /* CLI_DONE or, after a message, another exit code. */
 int cli_open_store(const char *path, const cli_open *how, efface_store **store);
 

@@ -1,6 +1,8 @@
 /* Reading files of lines. */
 #include "input/text_lines.h"
 
+#include "one_more.h"
+
 #include "input/secrets.h"
 #include "output/messages.h"
 
@@ -8,62 +10,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_line(cli_lines *lines, const char *text, size_t number) {
-    if (lines->n == lines->capacity) {
-        const size_t capacity = lines->capacity == 0 ? 64 : 2 * lines->capacity;
-        char **const items = realloc(lines->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        lines->items = items;
-        size_t *const numbers = realloc(lines->numbers, capacity * sizeof *numbers);
-        if (numbers == NULL)
-            return false;
-        lines->numbers = numbers;
-        lines->capacity = capacity;
-    }
-    lines->items[lines->n] = strdup(text);
-    lines->numbers[lines->n] = number;
-    return lines->items[lines->n] != NULL && ++lines->n > 0;
+static const char *name_of(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* What is in a line, without what stands around it; NULL if that is nothing. */
-static char *content_of(char *line, size_t n) {
-    while (n > 0 && strchr(" \t\r\n,", line[n - 1]) != NULL)
-        line[--n] = '\0';
-    line += strspn(line, " \t");
-    return strcmp(line, "[") == 0 || strcmp(line, "]") == 0 || line[0] == '\0' ? NULL : line;
-}
-
-static int read_lines(const char *path, const char *what, cli_lines *lines) {
+int cli_read_lines(const char *path, const char *what, cli_line_taker *take, void *context) {
     const bool from_stdin = strcmp(path, "-") == 0;
-    const char *const name = from_stdin ? "standard input" : path;
     FILE *const file = from_stdin ? stdin : fopen(path, "r");
     char *line = NULL;
     size_t capacity = 0, number = 0;
     int code = CLI_DONE;
-    memset(lines, 0, sizeof *lines);
     if (file == NULL)
         return errno == ENOENT ? cli_not_found("there is no file '%s'", path)
                                : cli_failed("cannot read %s: %s", path, strerror(errno));
     for (ssize_t n; code == CLI_DONE && (n = getline(&line, &capacity, file)) >= 0;) {
         number++;
-        if (strlen(line) != (size_t)n) {
-            code = cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of %s",
-                              name, number, what);
-            break;
-        }
-        const char *const content = content_of(line, (size_t)n);
-        if (content != NULL && !add_line(lines, content, number))
-            code = cli_out_of_memory();
+        code = strlen(line) == (size_t)n
+                   ? take(context, line, number)
+                   : cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of "
+                                "%s",
+                                name_of(path), number, what);
     }
     if (code == CLI_DONE && ferror(file) != 0)
-        code = cli_failed("cannot read %s: %s", name, strerror(errno));
+        code = cli_failed("cannot read %s: %s", name_of(path), strerror(errno));
     free(line);
     if (!from_stdin)
         fclose(file);
-    if (code == CLI_DONE && lines->n == 0)
-        code = cli_failed("there are no %s in %s", what, name);
     return code;
+}
+
+/* What is in a line, without what stands around it; NULL if that is nothing. */
+static char *content_of(char *line) {
+    for (size_t n = strlen(line); n > 0 && strchr(" \t\r\n,", line[n - 1]) != NULL;)
+        line[--n] = '\0';
+    line += strspn(line, " \t");
+    return strcmp(line, "[") == 0 || strcmp(line, "]") == 0 || line[0] == '\0' ? NULL : line;
+}
+
+static int add_line(void *context, char *line, size_t number) {
+    cli_lines *const lines = context;
+    const char *const content = content_of(line);
+    if (content == NULL)
+        return CLI_DONE;
+    char **const items = cli_one_more(lines->items, lines->n, sizeof *items);
+    lines->items = items != NULL ? items : lines->items;
+    size_t *const numbers = cli_one_more(lines->numbers, lines->n, sizeof *numbers);
+    lines->numbers = numbers != NULL ? numbers : lines->numbers;
+    char *const copy = strdup(content);
+    if (items == NULL || numbers == NULL || copy == NULL) {
+        free(copy);
+        return cli_out_of_memory();
+    }
+    items[lines->n] = copy;
+    numbers[lines->n++] = number;
+    return CLI_DONE;
+}
+
+static int read_lines(const char *path, const char *what, cli_lines *lines) {
+    memset(lines, 0, sizeof *lines);
+    const int code = cli_read_lines(path, what, add_line, lines);
+    return code == CLI_DONE && lines->n == 0
+               ? cli_failed("there are no %s in %s", what, name_of(path))
+               : code;
 }
 
 int cli_read_receipts(const char *path, cli_lines *lines) {

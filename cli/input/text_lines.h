@@ -4,10 +4,16 @@
 
 #include "cli.h"
 
+/* Reads a file, or standard input for "-", and gives each line, which it may change, to `take` with
+ * its number, from 1, until that returns another code than CLI_DONE. `what` is what it lists, for
+ * messages. CLI_DONE, or after a message another exit code. */
+typedef int cli_line_taker(void *context, char *line, size_t number);
+int cli_read_lines(const char *path, const char *what, cli_line_taker *take, void *context);
+
 typedef struct cli_lines {
     char **items;
     size_t *numbers; /* in the file, from 1 */
-    size_t n, capacity;
+    size_t n;
 } cli_lines;
 
 /* Reads the receipts of a file as export writes them, with or without the brackets and commas of an

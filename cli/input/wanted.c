@@ -1,6 +1,9 @@
 /* The rows that a command is about. Everything is read and checked before anything is done. */
 #include "input/wanted.h"
 
+#include "input/text_lines.h"
+#include "one_more.h"
+
 #include "input/secrets.h"
 #include "ranks.h"
 
@@ -10,14 +13,10 @@
 #include <string.h>
 
 static bool add_id(cli_ids *ids, uint64_t id) {
-    if (ids->n == ids->capacity) {
-        const size_t capacity = ids->capacity == 0 ? 64 : 2 * ids->capacity;
-        uint64_t *const items = realloc(ids->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        ids->items = items;
-        ids->capacity = capacity;
-    }
+    uint64_t *const items = cli_one_more(ids->items, ids->n, sizeof *items);
+    if (items == NULL)
+        return false;
+    ids->items = items;
     ids->items[ids->n++] = id;
     return true;
 }
@@ -27,14 +26,10 @@ static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store
     if (store == NULL)
         return cli_wrong("'%s' is a text, and only the store knows its number: name the store",
                          text);
-    if (wanted->n_named == wanted->named_capacity) {
-        const size_t capacity = wanted->n_named == 0 ? 64 : 2 * wanted->n_named;
-        cli_named *const named = realloc(wanted->named, capacity * sizeof *named);
-        if (named == NULL)
-            return cli_out_of_memory();
-        wanted->named = named;
-        wanted->named_capacity = capacity;
-    }
+    cli_named *const named = cli_one_more(wanted->named, wanted->n_named, sizeof *named);
+    if (named == NULL)
+        return cli_out_of_memory();
+    wanted->named = named;
     const uint64_t id = efface_store_text_id(store, text, strlen(text));
     char *const copy = strdup(text);
     if (copy == NULL || !add_id(ids, id)) {
@@ -108,46 +103,26 @@ static const char *after(const char *line, const char *prefix) {
     return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
 }
 
-static int want_line(cli_wanted *wanted, const efface_store *store, const char *line) {
-    const char *rest;
-    if ((rest = after(line, "key:")) != NULL)
-        return add_named(wanted, &wanted->rows, store, rest);
-    if ((rest = after(line, "owner:")) != NULL)
-        return want(wanted, &wanted->owners, store, rest);
-    if ((rest = after(line, "owner-key:")) != NULL)
-        return add_named(wanted, &wanted->owners, store, rest);
-    rest = after(line, "id:");
-    return want(wanted, &wanted->rows, store, rest != NULL ? rest : line);
-}
+/* A file of ids and owners, and where they go. */
+typedef struct wanted_file {
+    cli_wanted *wanted;
+    const efface_store *store;
+} wanted_file;
 
-static int want_file(cli_wanted *wanted, const efface_store *store, const char *path) {
-    const bool from_stdin = strcmp(path, "-") == 0;
-    const char *const name = from_stdin ? "standard input" : path;
-    FILE *const file = from_stdin ? stdin : fopen(path, "r");
-    char *line = NULL;
-    size_t capacity = 0, number = 0;
-    int code = CLI_DONE;
-    if (file == NULL)
-        return errno == ENOENT ? cli_not_found("there is no file '%s'", path)
-                               : cli_failed("cannot read %s: %s", path, strerror(errno));
-    for (ssize_t n; code == CLI_DONE && (n = getline(&line, &capacity, file)) >= 0;) {
-        number++;
-        if (strlen(line) != (size_t)n) {
-            code =
-                cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of ids",
-                           name, number);
-            break;
-        }
-        const char *const trimmed = trim(line, number == 1);
-        if (trimmed[0] != '\0')
-            code = want_line(wanted, store, trimmed);
-    }
-    if (code == CLI_DONE && ferror(file) != 0)
-        code = cli_failed("cannot read %s: %s", name, strerror(errno));
-    free(line);
-    if (!from_stdin)
-        fclose(file);
-    return code;
+static int want_line(void *context, char *text, size_t number) {
+    const wanted_file *const file = context;
+    cli_wanted *const wanted = file->wanted;
+    const char *const line = trim(text, number == 1), *rest;
+    if (line[0] == '\0')
+        return CLI_DONE;
+    if ((rest = after(line, "key:")) != NULL)
+        return add_named(wanted, &wanted->rows, file->store, rest);
+    if ((rest = after(line, "owner:")) != NULL)
+        return want(wanted, &wanted->owners, file->store, rest);
+    if ((rest = after(line, "owner-key:")) != NULL)
+        return add_named(wanted, &wanted->owners, file->store, rest);
+    rest = after(line, "id:");
+    return want(wanted, &wanted->rows, file->store, rest != NULL ? rest : line);
 }
 
 static int compare(const void *a, const void *b) {
@@ -198,12 +173,13 @@ static int share_ids(cli_ids *ids) {
         ids->items = calloc((size_t)n + 1, sizeof *ids->items);
         if (ids->items == NULL)
             return cli_out_of_memory();
-        ids->n = ids->capacity = (size_t)n;
+        ids->n = (size_t)n;
     }
     return cli_share(ids->items, ids->n * sizeof *ids->items);
 }
 
 static int read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
+    wanted_file file = {wanted, store};
     int code = CLI_DONE;
     for (size_t i = 0; i < who->ids.n && code == CLI_DONE; i++)
         code = want(wanted, &wanted->rows, store, who->ids.items[i]);
@@ -214,7 +190,7 @@ static int read_who(const cli_who *who, const efface_store *store, cli_wanted *w
     for (size_t i = 0; i < who->owner_keys.n && code == CLI_DONE; i++)
         code = add_named(wanted, &wanted->owners, store, who->owner_keys.items[i]);
     for (size_t i = 0; i < who->files.n && code == CLI_DONE; i++)
-        code = want_file(wanted, store, who->files.items[i]);
+        code = cli_read_lines(who->files.items[i], "ids", want_line, &file);
     sort_ids(&wanted->rows);
     sort_ids(&wanted->owners);
     if (wanted->n_named > 0)
@@ -254,17 +230,16 @@ efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missi
                             .missing = missing};
 }
 
-enum { MOST_MISSING = 10, MOST_SHOWN = 100 };
+enum { MAX_MISSING = 10, MAX_SHOWN = 100 };
 
 static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
                         size_t number) {
     const char *const text = cli_wanted_text(wanted, id);
-    if (number >= MOST_MISSING)
+    if (number >= MAX_MISSING)
         return;
     fputs(number > 0 ? ", " : "", out);
     if (text != NULL)
-        fprintf(out, "%s \"%.*s%s\"", what, MOST_SHOWN, text,
-                strlen(text) > MOST_SHOWN ? "..." : "");
+        fprintf(out, "%s \"%.*s%s\"", what, MAX_SHOWN, text, strlen(text) > MAX_SHOWN ? "..." : "");
     else
         fprintf(out, "%s %" PRIu64, what, id);
 }
@@ -281,8 +256,8 @@ static size_t list_missing(FILE *out, const cli_wanted *wanted, const efface_dat
     for (size_t i = 0; i < wanted->owners.n; i++)
         if (!contains(owners, wanted->owners.items[i]))
             put_missing(out, wanted, "owner", wanted->owners.items[i], n++);
-    if (n > MOST_MISSING)
-        fprintf(out, " and %zu more", n - MOST_MISSING);
+    if (n > MAX_MISSING)
+        fprintf(out, " and %zu more", n - MAX_MISSING);
     return n;
 }
 
@@ -290,7 +265,7 @@ int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const effa
                        const char *rest) {
     const efface_request request = cli_wanted_request(wanted, EFFACE_MISSING_SKIP);
     efface_data *found = NULL;
-    cli_ids owners = {NULL, 0, 0};
+    cli_ids owners = {NULL, 0};
     char *list = NULL;
     size_t n_bytes = 0, n_missing = 0;
     int code = CLI_NOT_FOUND;

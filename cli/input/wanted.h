@@ -12,13 +12,13 @@ typedef struct cli_named {
 
 typedef struct cli_ids {
     uint64_t *items;
-    size_t n, capacity;
+    size_t n;
 } cli_ids;
 
 typedef struct cli_wanted {
     cli_ids rows, owners;
     cli_named *named;
-    size_t n_named, named_capacity;
+    size_t n_named;
 } cli_wanted;
 
 /* What the command line says. */

@@ -7,7 +7,7 @@ static int print_digests(efface_store *store, const char *name, bool as_json) {
     return cli_print_digests(store, name, "  ", as_json);
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_digest(int n_arguments, char **arguments) {
     return cli_run_on_models("digest", n_arguments, arguments, print_digests);
 }
 
@@ -23,6 +23,5 @@ const cli_command cli_digest = {
     "  --json         as JSON: models with name and digest\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface digest people.store\n",
-    run,
-    NULL,
+    .run = run_digest,
 };

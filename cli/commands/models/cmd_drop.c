@@ -3,17 +3,13 @@
 #include "input/stores.h"
 #include "output/json_writer.h"
 
-static int run(int n_arguments, char **arguments) {
+static int run_drop(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool yes = false, as_json = false, ask;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
-        {"--model", CLI_TEXT, &name, NULL},
-        {"--yes", CLI_FLAG, &yes, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
-        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json), {"--model", CLI_TEXT, &name, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},       {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -53,6 +49,5 @@ const cli_command cli_drop = {
     "  --json               as JSON: dropped\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface drop people.store --model coarse --yes\n",
-    run,
-    NULL,
+    .run = run_drop,
 };

@@ -337,10 +337,10 @@ static int choose_format(const choices *c, cli_format *format) {
                                             "in .csv, .npy or .json");
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_export(int n_arguments, char **arguments) {
     choices c = {.open = {.access = EFFACE_ACCESS_READ, .wait = -1}};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        CLI_STORE_OPTIONS(c.store_path, c.open, c.json),
         {"--table", CLI_TEXT, &c.table, NULL},
         {"--labels", CLI_FLAG, &c.labels, NULL},
         {"--canonical", CLI_FLAG, &c.canonical, NULL},
@@ -348,8 +348,6 @@ static int run(int n_arguments, char **arguments) {
         {"--forest", CLI_FLAG, &c.forest, NULL},
         {"-o", CLI_TEXT, &c.out_path, NULL},
         {"--model", CLI_TEXT, &c.name, NULL},
-        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     cli_format format;
@@ -393,6 +391,5 @@ const cli_command cli_export = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface export people.store --table centroids -o centroids.npy\n"
     "          efface export people.store --forest -o people.forest\n",
-    run,
-    NULL,
+    .run = run_export,
 };

@@ -356,15 +356,16 @@ static int print_published(const char *path, bool as_json) {
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_info(int n_arguments, char **arguments) {
     const char *name = NULL;
     bool full = false, as_json = false;
     cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     contents c = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.path, NULL},  {"--model", CLI_TEXT, &name, NULL},
-        {"--full", CLI_FLAG, &full, NULL},    {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
+        CLI_STORE_OPTIONS(c.path, how, as_json),
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--full", CLI_FLAG, &full, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
     };
     int code = cli_parse("info", options, n_arguments, arguments);
     if (code != CLI_DONE)
@@ -407,6 +408,5 @@ const cli_command cli_info = {
     "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",
-    run,
-    NULL,
+    .run = run_info,
 };

@@ -219,17 +219,15 @@ static int answer_from_published(const choices *c, cli_format format) {
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_predict(int n_arguments, char **arguments) {
     choices c = {.open = {.access = EFFACE_ACCESS_READ, .wait = -1}};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        CLI_STORE_OPTIONS(c.store_path, c.open, c.json),
         {"DATA", CLI_PLACE, &c.data_path, NULL},
         {"-o", CLI_TEXT, &c.out_path, NULL},
         {"--model", CLI_TEXT, &c.name, NULL},
         {"--columns", CLI_TEXT, &c.column_list, NULL},
         {"--probabilities", CLI_FLAG, &c.probabilities, NULL},
-        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
     };
@@ -273,6 +271,5 @@ const cli_command cli_predict = {
     "                   format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface predict people.store new.csv --id id -o labels.csv\n",
-    run,
-    NULL,
+    .run = run_predict,
 };

@@ -57,19 +57,14 @@ static int check_single(efface_store *store, const char *name) {
     return status == EFFACE_E_NOT_FOUND ? CLI_DONE : cli_report_error(&error);
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_publish(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL, *out_path = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool force = false, as_json = false;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
-        {"--model", CLI_TEXT, &name, NULL},
-        {"-o", CLI_TEXT, &out_path, NULL},
-        {"--force", CLI_FLAG, &force, NULL},
-        {"--sign", CLI_TEXT, &how.sign, NULL},
-        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json), {"--model", CLI_TEXT, &name, NULL},
+        {"-o", CLI_TEXT, &out_path, NULL},     {"--force", CLI_FLAG, &force, NULL},
+        {"--sign", CLI_TEXT, &how.sign, NULL}, {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -111,6 +106,5 @@ const cli_command cli_publish = {
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface publish people.store -o people.model\n",
-    run,
-    NULL,
+    .run = run_publish,
 };

@@ -12,19 +12,17 @@ static int rekey(efface_store *store, const char *name, uint64_t seed) {
     return cli_outcome(status, &error);
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_rekey(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     cli_number seed = {0, false};
     bool yes = false, as_json = false, ask;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
         {"--model", CLI_TEXT, &name, NULL},
         {"--seed", CLI_NUMBER, &seed, NULL},
         {"--yes", CLI_FLAG, &yes, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
         {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -65,6 +63,5 @@ const cli_command cli_rekey = {
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface rekey people.store --yes\n",
-    run,
-    NULL,
+    .run = run_rekey,
 };

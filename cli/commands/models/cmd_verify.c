@@ -90,7 +90,7 @@ static int verify(efface_store *store, const char *name, bool as_json) {
     return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_verify(int n_arguments, char **arguments) {
     return cli_run_on_models("verify", n_arguments, arguments, verify);
 }
 
@@ -109,6 +109,5 @@ const cli_command cli_verify = {
     "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
     "6 damaged.\n"
     "example: efface verify people.store\n",
-    run,
-    NULL,
+    .run = run_verify,
 };

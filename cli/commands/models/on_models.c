@@ -12,10 +12,8 @@ int cli_run_on_models(const char *command, int n_arguments, char **arguments,
     bool as_json = false;
     cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
         {"--model", CLI_TEXT, &name, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;

@@ -21,8 +21,7 @@ typedef struct cli_change_options {
 #define CLI_CHANGE_OPTIONS(c)                               \
     {"--sign", CLI_TEXT, &(c).open.sign, NULL},                  \
     {"--receipt-key", CLI_TEXT, &(c).open.receipt_key, NULL},    \
-    {"--list", CLI_TEXT, &(c).list, NULL},                       \
-    {"--wait", CLI_SECONDS, &(c).open.wait, NULL}
+    {"--list", CLI_TEXT, &(c).list, NULL}
 /* clang-format on */
 
 typedef enum cli_change_kind { CLI_FORGOTTEN, CLI_LEARNED, CLI_UPDATED } cli_change_kind;

@@ -15,13 +15,12 @@ typedef struct choices {
 
 static int read_choices(choices *c, int n_arguments, char **arguments) {
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c->store_path, NULL},
+        CLI_STORE_OPTIONS(c->store_path, c->change.open, c->json),
         CLI_WHO_OPTIONS(c->who),
         {"--dry-run", CLI_FLAG, &c->dry_run, NULL},
         {"--skip-missing", CLI_FLAG, &c->skip_missing, NULL},
         CLI_CHANGE_OPTIONS(c->change),
         {"--yes", CLI_FLAG, &c->yes, NULL},
-        {"--json", CLI_FLAG, &c->json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     const int code = cli_parse("forget", options, n_arguments, arguments);
@@ -147,6 +146,5 @@ const cli_command cli_forget = {
     "examples: efface forget people.store --id 17,42 --yes\n"
     "          efface forget people.store --owner p123 --dry-run\n"
     "          efface forget people.store --from requests.txt --skip-missing --yes\n",
-    run_forget,
-    NULL,
+    .run = run_forget,
 };

@@ -38,6 +38,5 @@ const cli_command cli_learn = {
     "Exit codes: 0 done, 1 failed (for example, an id exists already), 2 usage,\n"
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface learn people.store new.csv --id id --owner user\n",
-    run_learn,
-    NULL,
+    .run = run_learn,
 };

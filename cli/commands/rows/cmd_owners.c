@@ -1,5 +1,6 @@
 /* efface owners: whose rows a store has, and how many. */
 #include "commands/rows/listing.h"
+#include "one_more.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,22 +15,18 @@ typedef struct owners {
     const char *path;
     efface_store_info info;
     owner *items;
-    size_t n, capacity;
+    size_t n;
     bool no_memory;
 } owners;
 
 static void add_owner(void *context, uint64_t number, const char *text, uint64_t n_rows) {
     owners *const o = context;
-    if (o->n == o->capacity) {
-        const size_t capacity = o->capacity == 0 ? 64 : 2 * o->capacity;
-        owner *const items = realloc(o->items, capacity * sizeof *items);
-        if (items == NULL) {
-            o->no_memory = true;
-            return;
-        }
-        o->items = items;
-        o->capacity = capacity;
+    owner *const items = cli_one_more(o->items, o->n, sizeof *items);
+    if (items == NULL) {
+        o->no_memory = true;
+        return;
     }
+    o->items = items;
     char *const copy = text != NULL ? strdup(text) : NULL;
     o->no_memory = o->no_memory || (text != NULL && copy == NULL);
     o->items[o->n++] = (owner){{.number = number, .text = copy}, n_rows};
@@ -117,8 +114,7 @@ static int run_owners(int n_arguments, char **arguments) {
     cli_listing listing = CLI_LISTING_DEFAULTS;
     owners o = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &o.path, NULL},
-        CLI_LISTING_OPTIONS(listing),
+        CLI_LISTING_OPTIONS(o.path, listing),
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -149,6 +145,5 @@ const cli_command cli_owners = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface owners people.store\n"
     "          efface owners people.store -o owners.csv\n",
-    run_owners,
-    NULL,
+    .run = run_owners,
 };

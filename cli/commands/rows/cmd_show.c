@@ -326,9 +326,8 @@ static int run_show(int n_arguments, char **arguments) {
     cli_who who = {.ids = {NULL, 0}};
     shown s = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &s.path, NULL},
         CLI_WHO_OPTIONS(who),
-        CLI_LISTING_OPTIONS(listing),
+        CLI_LISTING_OPTIONS(s.path, listing),
         {NULL, CLI_FLAG, NULL, NULL},
     };
     int code = cli_parse("show", options, n_arguments, arguments);
@@ -365,6 +364,5 @@ const cli_command cli_show = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface show people.store --owner p123\n"
     "          efface show people.store --owner p123 -o p123.csv\n",
-    run_show,
-    NULL,
+    .run = run_show,
 };

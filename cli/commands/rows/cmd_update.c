@@ -46,6 +46,5 @@ const cli_command cli_update = {
     "Exit codes: 0 done, 1 failed, 2 usage or no --yes, 4 not found, 5 busy,\n"
     "6 damaged.\n"
     "example: efface update people.store moved.csv --id id --yes\n",
-    run_update,
-    NULL,
+    .run = run_update,
 };

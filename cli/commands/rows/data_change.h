@@ -16,9 +16,8 @@ typedef struct cli_data_change {
 
 /* clang-format off */
 #define CLI_DATA_CHANGE_OPTIONS(c)                   \
-    {"STORE", CLI_PLACE, &(c).store_path, NULL},     \
+    CLI_STORE_OPTIONS((c).store_path, (c).change.open, (c).json),   \
     {"DATA", CLI_PLACE, &(c).data_path, NULL},       \
-    {"--json", CLI_FLAG, &(c).json, NULL},           \
     CLI_DATA_OPTIONS((c).data),                      \
     CLI_CHANGE_OPTIONS((c).change)
 /* clang-format on */

@@ -18,11 +18,10 @@ typedef struct cli_listing {
 extern const char *const cli_form_words[];
 
 /* clang-format off */
-#define CLI_LISTING_OPTIONS(l)                                  \
-    {"-o", CLI_TEXT, &(l).out_path, NULL},                      \
-    {"--format", CLI_WORD, &(l).form, cli_form_words},          \
-    {"--wait", CLI_SECONDS, &(l).open.wait, NULL},                   \
-    {"--json", CLI_FLAG, &(l).json, NULL}
+#define CLI_LISTING_OPTIONS(path, l)                                \
+    CLI_STORE_OPTIONS(path, (l).open, (l).json),                    \
+    {"-o", CLI_TEXT, &(l).out_path, NULL},                          \
+    {"--format", CLI_WORD, &(l).form, cli_form_words}
 /* clang-format on */
 
 #define CLI_LISTING_DEFAULTS                                                                       \

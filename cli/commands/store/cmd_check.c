@@ -1,6 +1,7 @@
 /* efface check: looks for damage. */
 #include "input/secrets.h"
 #include "input/stores.h"
+#include "one_more.h"
 #include "output/json_writer.h"
 #include "ranks.h"
 
@@ -31,7 +32,7 @@ static bool is_noted(const findings *f, const char *problem) {
 static void take_note(void *context, const char *problem) {
     findings *const f = context;
     char *const copy = strdup(problem);
-    char **const problems = realloc(f->problems, (f->n + 1) * sizeof *problems);
+    char **const problems = cli_one_more(f->problems, f->n, sizeof *problems);
     if (problems != NULL)
         f->problems = problems;
     if (copy == NULL || problems == NULL) {
@@ -121,15 +122,13 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_check(int n_arguments, char **arguments) {
     const char *path = NULL, *public_key = NULL;
     bool as_json = false;
     cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
         {"--public-key", CLI_TEXT, &public_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -155,6 +154,5 @@ const cli_command cli_check = {
     "  --json             as JSON: damaged, problems and notes\n"
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",
-    run,
-    NULL,
+    .run = run_check,
 };

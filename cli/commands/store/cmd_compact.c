@@ -19,15 +19,13 @@ static int compact(efface_store *store, uint64_t *before, uint64_t *after) {
     return CLI_DONE;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_compact(int n_arguments, char **arguments) {
     const char *path = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool as_json = false;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
         {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -63,6 +61,5 @@ const cli_command cli_compact = {
     "  --json               as JSON: store, before and after (bytes)\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface compact people.store\n",
-    run,
-    NULL,
+    .run = run_compact,
 };

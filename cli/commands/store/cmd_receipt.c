@@ -324,7 +324,7 @@ static int receipt_has(int n_arguments, char **arguments) {
     return code;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_receipt(int n_arguments, char **arguments) {
     static const struct {
         const char *name;
         int (*run)(int n_arguments, char **arguments);
@@ -359,6 +359,5 @@ const cli_command cli_receipt = {
     "example: efface receipt keys --secret signing.key --public signing.pub\n"
     "         efface export people.store --receipts -o receipts.jsonl\n"
     "         efface receipt verify receipts.jsonl --public-key signing.pub\n",
-    run,
-    NULL,
+    .run = run_receipt,
 };

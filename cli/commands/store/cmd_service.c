@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #define PROGRAM "efface-serve"
-#define MOST_PATH 4096
+#define MAX_PATH 4096
 
 /* Writes the name of efface-serve in the folder of this program; false if that is not known. */
-static bool name_beside(char path[MOST_PATH]) {
-    const ssize_t n = readlink("/proc/self/exe", path, MOST_PATH - sizeof PROGRAM - 1);
-    if (n <= 0 || n >= (ssize_t)(MOST_PATH - sizeof PROGRAM - 1))
+static bool name_beside(char path[MAX_PATH]) {
+    const ssize_t n = readlink("/proc/self/exe", path, MAX_PATH - sizeof PROGRAM - 1);
+    if (n <= 0 || n >= (ssize_t)(MAX_PATH - sizeof PROGRAM - 1))
         return false;
     path[n] = '\0';
     char *const slash = strrchr(path, '/');
@@ -26,19 +26,14 @@ static bool name_beside(char path[MOST_PATH]) {
 
 /* Becomes efface-serve. Returns only if that is not possible, after a message. */
 static int become(const char *command, int n_arguments, char **arguments) {
-    char beside[MOST_PATH];
+    char beside[MAX_PATH], name[] = PROGRAM, first[16];
     char **const all = calloc((size_t)n_arguments + 3, sizeof *all);
-    char *const name = strdup(PROGRAM), *const first = strdup(command);
-    if (all == NULL || name == NULL || first == NULL) {
-        free(all);
-        free(name);
-        free(first);
+    if (all == NULL)
         return cli_out_of_memory();
-    }
+    snprintf(first, sizeof first, "%s", command);
     all[0] = name;
     all[1] = first;
-    for (int i = 0; i < n_arguments; i++)
-        all[2 + i] = arguments[i];
+    memcpy(all + 2, arguments, (size_t)n_arguments * sizeof *all);
     int reason = ENOENT;
     if (name_beside(beside)) {
         (void)execv(beside, all);
@@ -49,8 +44,6 @@ static int become(const char *command, int n_arguments, char **arguments) {
         reason = errno;
     }
     free(all);
-    free(name);
-    free(first);
     if (reason == ENOENT)
         return cli_failed("this build of efface has no service: the program " PROGRAM
                           " is not beside efface; install libmicrohttpd and jansson (Debian: "
@@ -67,28 +60,8 @@ static int run_token(int n_arguments, char **arguments) {
 }
 
 /* The other program has the help. */
-static const char *help_on(const char *command) {
-    char help[] = "--help", *arguments[] = {help};
-    (void)become(command, 1, arguments);
-    return NULL;
-}
+const cli_command cli_serve = {"serve", "serve stores over HTTP, with a page for people",
+                               .run = run_serve};
 
-static const char *help_on_serve(int n_arguments, char **arguments) {
-    (void)n_arguments;
-    (void)arguments;
-    return help_on("serve");
-}
-
-static const char *help_on_token(int n_arguments, char **arguments) {
-    (void)n_arguments;
-    (void)arguments;
-    return help_on("token");
-}
-
-const cli_command cli_serve = {
-    "serve", "serve stores over HTTP, with a page for people", NULL, run_serve, help_on_serve,
-};
-
-const cli_command cli_tokens = {
-    "token", "make, list and revoke the tokens that serve asks for", NULL, run_token, help_on_token,
-};
+const cli_command cli_tokens = {"token", "make, list and revoke the tokens that serve asks for",
+                                .run = run_token};

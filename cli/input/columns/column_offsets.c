@@ -1,6 +1,7 @@
 /* The offsets of columns on the command line, and warnings about losses in float32. */
 #include "input/columns/column_offsets.h"
 
+#include "one_more.h"
 #include "output/output.h"
 
 #include <inttypes.h>
@@ -11,10 +12,10 @@
 /* ---- what the command line says */
 
 static bool add(cli_offsets *offsets, char *name, efface_offset offset) {
-    efface_offset *const items = realloc(offsets->items, (offsets->n + 1) * sizeof *items);
+    efface_offset *const items = cli_one_more(offsets->items, offsets->n, sizeof *items);
     if (items != NULL)
         offsets->items = items;
-    char **const names = realloc(offsets->names, (offsets->n + 1) * sizeof *names);
+    char **const names = cli_one_more(offsets->names, offsets->n, sizeof *names);
     if (names != NULL)
         offsets->names = names;
     if (items == NULL || names == NULL)

@@ -2,6 +2,7 @@
  * goes wrong has to be known before anything is: so they are kept. */
 #include "models/details/facts.h"
 
+#include "one_more.h"
 #include "output/messages.h"
 #include "output/output.h"
 
@@ -13,7 +14,7 @@ enum { WIDTH = 80 };
 
 void cli_facts_add(void *list, const efface_fact *fact) {
     cli_facts *const facts = list;
-    cli_fact *const items = realloc(facts->items, (facts->n + 1) * sizeof *items);
+    cli_fact *const items = cli_one_more(facts->items, facts->n, sizeof *items);
     if (items == NULL) {
         facts->failed = true;
         return;

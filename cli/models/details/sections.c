@@ -1,6 +1,8 @@
 /* Sections of what info says of a model. */
 #include "models/details/sections.h"
 
+#include "one_more.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@ enum { MOST_ROWS = 20, MOST_NAME = 32, CELL = 13 };
 
 cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *columns,
                               uint32_t n_columns, uint32_t n_rows) {
-    cli_section *const items = realloc(sections->items, (sections->n + 1) * sizeof *items);
+    cli_section *const items = cli_one_more(sections->items, sections->n, sizeof *items);
     if (items == NULL)
         return NULL;
     sections->items = items;
