@@ -9,14 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_can_ask(void) {
+/* Whether there are terminals to ask at. Rank 0 asks, and all ranks get the answer. */
+static bool can_ask(void) {
     bool can = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
     return cli_share(&can, sizeof can) == CLI_DONE && can;
 }
 
 int cli_may_change(const char *command, bool yes, bool *ask) {
     *ask = !yes;
-    if (yes || cli_can_ask())
+    if (yes || can_ask())
         return CLI_DONE;
     return cli_wrong(
         "%s cannot be undone, and there is no terminal to ask for a confirmation: add --yes",

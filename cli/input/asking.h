@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-/* Whether somebody can be asked: standard input and standard error are a terminal. Rank 0 asks, and
- * all ranks get the answer. */
-bool cli_can_ask(void);
-
 /* Whether a command may make a change that cannot be undone. With --yes: CLI_DONE. Without a
  * terminal to ask at: CLI_USAGE, after a message. Else CLI_DONE as well, and `ask` is set: call
  * cli_ask. */

@@ -224,18 +224,28 @@ void cli_csv_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-void cli_csv_id(FILE *out, uint64_t id, const char *text) {
-    if (text != NULL)
-        cli_csv_text(out, text);
+void cli_format_token(char text[32], const cli_token *token) {
+    if (token->is_signed)
+        snprintf(text, 32, "%" PRId64, (int64_t)token->number);
     else
-        fprintf(out, "%" PRIu64, id);
+        snprintf(text, 32, "%" PRIu64, token->number);
 }
 
-void cli_json_id(cli_json *json, uint64_t id, const char *text) {
-    if (text != NULL)
-        cli_json_text(json, NULL, text);
+void cli_csv_token(FILE *out, const cli_token *token) {
+    char digits[32] = "";
+    if (!token->none)
+        cli_format_token(digits, token);
+    cli_csv_text(out, token->text != NULL ? token->text : digits);
+}
+
+void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
+    char digits[32] = "null";
+    if (!token->none)
+        cli_format_token(digits, token);
+    if (token->text != NULL)
+        cli_json_text(json, key, token->text);
     else
-        cli_json_whole(json, NULL, id);
+        cli_json_raw(json, key, digits);
 }
 
 bool cli_format_whole(char text[32], double value) {

@@ -43,10 +43,17 @@ void cli_npy_float64(FILE *out, double value);
  * read again has to have them. */
 void cli_csv_text(FILE *out, const char *text);
 
-/* The id of a row, or the text that it stands for if that is known: a field of a CSV file, an
- * element of an array. */
-void cli_csv_id(FILE *out, uint64_t id, const char *text);
-void cli_json_id(cli_json *json, uint64_t id, const char *text);
+/* A number that may stand for a text, such as an id or a class: the text, if that is known. */
+typedef struct cli_token {
+    uint64_t number;
+    const char *text;
+    bool is_signed; /* the number is an int64_t */
+    bool none;      /* neither: nothing in CSV, null in JSON */
+} cli_token;
+
+void cli_format_token(char text[32], const cli_token *token); /* the number */
+void cli_csv_token(FILE *out, const cli_token *token);
+void cli_json_token(cli_json *json, const char *key, const cli_token *token);
 
 /* A whole number below 10^15 without an exponent; false if it is none. */
 bool cli_format_whole(char text[32], double value);

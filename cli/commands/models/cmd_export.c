@@ -54,10 +54,11 @@ static int write_labels(FILE *out, cli_format format, const cli_asked *by, const
         if (info.keeps_texts != 0 &&
             efface_store_text(by->store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
             return cli_report_error(&error);
+        const cli_token id = {.number = rows[i].id, .text = text};
         if (format == CLI_JSON) {
-            cli_json_id(&json, rows[i].id, text);
+            cli_json_token(&json, NULL, &id);
         } else {
-            cli_csv_id(out, rows[i].id, text);
+            cli_csv_token(out, &id);
             fputc(',', out);
             cli_csv_prediction(out, predictions, rows[i].position);
             fputc('\n', out);

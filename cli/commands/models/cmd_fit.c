@@ -94,9 +94,10 @@ static int read_choices(choices *c, int n_arguments, char **arguments) {
         return cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
                          "store that is one file",
                          c->family->name);
-    c->params = c->family->ask(c->of_family, &c->asked);
-    if (c->params == NULL)
-        return CLI_USAGE;
+    code = c->family->ask(c->of_family, &c->asked);
+    if (code != CLI_DONE)
+        return code;
+    c->params = c->of_family;
     if (c->n_threads != 0)
         c->params->n_threads = c->n_threads;
     if (c->store_path == NULL)

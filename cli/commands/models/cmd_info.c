@@ -19,6 +19,71 @@ typedef struct contents {
     uint64_t *part_rows; /* of a store in parts whose ranks are here: the rows of each; else NULL */
 } contents;
 
+enum { MAX_SHOWN = 8 }; /* columns, parts, classes in a line of text */
+
+/* ---- columns */
+
+/* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
+typedef struct shown_columns {
+    cli_columns of;
+    const double *offsets;
+} shown_columns;
+
+static double offset_of(const shown_columns *c, uint32_t i) {
+    if (c->of.store != NULL)
+        return efface_store_offset(c->of.store, i);
+    return c->offsets != NULL ? c->offsets[i] : 0.0;
+}
+
+static void json_columns(cli_json *json, const shown_columns *c) {
+    cli_json_open(json, "columns", '[');
+    for (uint32_t i = 0; i < c->of.n; i++)
+        cli_json_text(json, NULL, cli_column_name(&c->of, i));
+    cli_json_close(json);
+    cli_json_open(json, "offsets", '[');
+    for (uint32_t i = 0; i < c->of.n; i++)
+        cli_json_real(json, NULL, offset_of(c, i));
+    cli_json_close(json);
+}
+
+/* The name of a column or, if it has none, its number. */
+static void put_column(const cli_columns *columns, uint32_t i) {
+    const char *const name = cli_column_name(columns, i);
+    if (name != NULL)
+        cli_put_text(stdout, name);
+    else
+        printf("%" PRIu32, i + 1);
+}
+
+/* The names of some columns. */
+static void print_columns(const shown_columns *c) {
+    bool named = false;
+    for (uint32_t i = 0; i < c->of.n; i++)
+        named = named || cli_column_name(&c->of, i) != NULL;
+    printf("columns   %" PRIu32, c->of.n);
+    for (uint32_t i = 0; named && i < c->of.n && i < MAX_SHOWN; i++) {
+        fputs(i == 0 ? ": " : ", ", stdout);
+        put_column(&c->of, i);
+    }
+    puts(named && c->of.n > MAX_SHOWN ? ", ..." : "");
+}
+
+/* The columns that have an offset. */
+static void print_offsets(const shown_columns *c) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->of.n; i++) {
+        char digits[32];
+        if (offset_of(c, i) == 0.0)
+            continue;
+        fputs(any ? ", " : "offsets   ", stdout);
+        put_column(&c->of, i);
+        cli_format_number(digits, offset_of(c, i));
+        printf(" %s", digits);
+        any = true;
+    }
+    fputs(any ? "\n" : "", stdout);
+}
+
 /* ---- parts */
 
 static int read_parts(contents *c) {
@@ -50,7 +115,6 @@ static void json_parts(cli_json *json, const contents *c) {
 }
 
 static void print_parts(const contents *c) {
-    enum { MOST_PARTS = 8 };
     char id[2 * EFFACE_PARTS_ID_BYTES + 1];
     if (c->info.n_parts == 0)
         return;
@@ -61,13 +125,14 @@ static void print_parts(const contents *c) {
         return;
     }
     printf("parts     %" PRIu32 " of the store %s, with ", c->info.n_parts, id);
-    for (uint32_t i = 0; i < c->info.n_parts && i < MOST_PARTS; i++)
+    for (uint32_t i = 0; i < c->info.n_parts && i < MAX_SHOWN; i++)
         printf("%s%" PRIu64, i > 0 ? ", " : "", c->part_rows[i]);
-    printf("%s rows\n", c->info.n_parts > MOST_PARTS ? ", ..." : "");
+    printf("%s rows\n", c->info.n_parts > MAX_SHOWN ? ", ..." : "");
 }
 
 static void print_json(const contents *c) {
     const efface_store_info *const info = &c->info;
+    const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", c->path);
     cli_json_whole(&json, "format", info->format);
@@ -76,14 +141,7 @@ static void print_json(const contents *c) {
     cli_json_whole(&json, "rows", info->n_rows);
     json_parts(&json, c);
     cli_json_whole(&json, "dim", info->n_columns);
-    cli_json_open(&json, "columns", '[');
-    for (uint32_t i = 0; i < info->n_columns; i++)
-        cli_json_text(&json, NULL, efface_store_column(c->store, i));
-    cli_json_close(&json);
-    cli_json_open(&json, "offsets", '[');
-    for (uint32_t i = 0; i < info->n_columns; i++)
-        cli_json_real(&json, NULL, efface_store_offset(c->store, i));
-    cli_json_close(&json);
+    json_columns(&json, &columns);
     cli_json_whole(&json, "owners", info->n_owners);
     cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
     cli_json_whole(&json, "labels", info->n_labels);
@@ -106,59 +164,6 @@ static void print_json(const contents *c) {
         cli_json_close(&json);
     }
     cli_json_close(&json);
-}
-
-/* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
-typedef struct shown_columns {
-    cli_columns of;
-    const double *offsets;
-} shown_columns;
-
-static double offset_of(const shown_columns *c, uint32_t i) {
-    if (c->of.store != NULL)
-        return efface_store_offset(c->of.store, i);
-    return c->offsets != NULL ? c->offsets[i] : 0.0;
-}
-
-/* The names of some columns; one without a name is shown by its number. */
-static void print_columns(const shown_columns *c) {
-    enum { MOST_NAMES = 8 };
-    bool named = false;
-    for (uint32_t i = 0; i < c->of.n; i++)
-        named = named || cli_column_name(&c->of, i) != NULL;
-    printf("columns   %" PRIu32, c->of.n);
-    for (uint32_t i = 0; named && i < c->of.n && i <= MOST_NAMES; i++) {
-        const char *const name = cli_column_name(&c->of, i);
-        fputs(i == 0 ? ": " : ", ", stdout);
-        if (i == MOST_NAMES)
-            fputs("...", stdout);
-        else if (name != NULL)
-            cli_put_text(stdout, name);
-        else
-            printf("%" PRIu32, i + 1);
-    }
-    putchar('\n');
-}
-
-/* The columns that have an offset, by name or number. */
-static void print_offsets(const shown_columns *c) {
-    bool any = false;
-    for (uint32_t i = 0; i < c->of.n; i++) {
-        const double offset = offset_of(c, i);
-        const char *const name = cli_column_name(&c->of, i);
-        char digits[32];
-        if (offset == 0.0)
-            continue;
-        fputs(any ? ", " : "offsets   ", stdout);
-        if (name != NULL)
-            cli_put_text(stdout, name);
-        else
-            printf("%" PRIu32, i + 1);
-        cli_format_number(digits, offset);
-        printf(" %s", digits);
-        any = true;
-    }
-    fputs(any ? "\n" : "", stdout);
 }
 
 static void print_text(const contents *c) {
@@ -242,7 +247,8 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
 static void print_published_json(const char *path, const efface_predictor *published,
                                  const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
-    const double *const offsets = efface_predictor_offsets(published);
+    const shown_columns columns = {.of = {.n = info.n_columns, .published = published},
+                                   .offsets = efface_predictor_offsets(published)};
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "published", path);
     cli_json_whole(&json, "format", info.format);
@@ -267,14 +273,7 @@ static void print_published_json(const char *path, const efface_predictor *publi
             cli_json_text(&json, NULL, cli_class_name(classes, classes->numbers[i], digits));
         cli_json_close(&json);
     }
-    cli_json_open(&json, "columns", '[');
-    for (uint32_t i = 0; i < info.n_columns; i++)
-        cli_json_text(&json, NULL, efface_predictor_column(published, i));
-    cli_json_close(&json);
-    cli_json_open(&json, "offsets", '[');
-    for (uint32_t i = 0; i < info.n_columns; i++)
-        cli_json_real(&json, NULL, offsets != NULL ? offsets[i] : 0.0);
-    cli_json_close(&json);
+    json_columns(&json, &columns);
     cli_json_open(&json, "categories", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_bool(&json, NULL, efface_predictor_is_category(published, i) != 0);
@@ -294,29 +293,24 @@ static void print_tables(const efface_predictor *published) {
 
 /* The classes that it knows, or some of them. */
 static void print_classes(const cli_classes *classes) {
-    enum { MOST_CLASSES = 8 };
     char digits[CLI_MADE_UP];
     if (classes->n > 0)
         printf("classes   %" PRIu32 ": ", classes->n);
-    for (uint32_t i = 0; i < classes->n && i < MOST_CLASSES; i++) {
+    for (uint32_t i = 0; i < classes->n && i < MAX_SHOWN; i++) {
         fputs(i > 0 ? ", " : "", stdout);
         cli_put_text(stdout, cli_class_name(classes, classes->numbers[i], digits));
     }
-    fputs(classes->n > MOST_CLASSES ? ", ...\n" : (classes->n > 0 ? "\n" : ""), stdout);
+    fputs(classes->n > MAX_SHOWN ? ", ...\n" : (classes->n > 0 ? "\n" : ""), stdout);
 }
 
 /* What its inputs may be, beside numbers. */
-static void print_inputs(const efface_predictor *published, uint32_t n_columns) {
+static void print_inputs(const efface_predictor *published, const cli_columns *columns) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < n_columns; i++) {
-        const char *const name = efface_predictor_column(published, i);
+    for (uint32_t i = 0; i < columns->n; i++) {
         if (!efface_predictor_is_category(published, i))
             continue;
         fputs(n++ == 0 ? "category  " : ", ", stdout);
-        if (name != NULL)
-            cli_put_text(stdout, name);
-        else
-            printf("%" PRIu32, i + 1);
+        put_column(columns, i);
     }
     fputs(n > 0 ? "\n" : "", stdout);
     if (efface_predictor_takes_missing(published))
@@ -336,7 +330,7 @@ static void print_published_text(const char *path, const efface_predictor *publi
                              .offsets = efface_predictor_offsets(published)};
     print_columns(&c);
     print_offsets(&c);
-    print_inputs(published, info.n_columns);
+    print_inputs(published, &c.of);
     fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
           stdout);
 }

@@ -42,8 +42,9 @@ typedef struct result {
     bool with_ids;
 } result;
 
-static const char *id_text(const result *r, uint64_t id) {
-    return efface_texts_find(r->texts, EFFACE_TEXT_ID, id);
+static cli_token id_of(const result *r, size_t row) {
+    const uint64_t id = efface_data_row(r->rows, row).id;
+    return (cli_token){.number = id, .text = efface_texts_find(r->texts, EFFACE_TEXT_ID, id)};
 }
 
 static void write_json(FILE *out, const result *r) {
@@ -54,8 +55,8 @@ static void write_json(FILE *out, const result *r) {
     if (r->with_ids) {
         cli_json_open(&json, "ids", '[');
         for (size_t i = 0; i < n; i++) {
-            const uint64_t id = efface_data_row(r->rows, i).id;
-            cli_json_id(&json, id, id_text(r, id));
+            const cli_token id = id_of(r, i);
+            cli_json_token(&json, NULL, &id);
         }
         cli_json_close(&json);
     }
@@ -72,8 +73,8 @@ static void write_csv(FILE *out, const result *r) {
     }
     for (size_t i = 0; i < r->predictions.n_rows; i++) {
         if (r->with_ids) {
-            const uint64_t id = efface_data_row(r->rows, i).id;
-            cli_csv_id(out, id, id_text(r, id));
+            const cli_token id = id_of(r, i);
+            cli_csv_token(out, &id);
             fputc(',', out);
         }
         cli_csv_prediction(out, &r->predictions, i);

@@ -8,6 +8,7 @@
 
 typedef struct owner {
     cli_token name;
+    char *text; /* of the name, or NULL */
     uint64_t n_rows;
 } owner;
 
@@ -29,7 +30,7 @@ static void add_owner(void *context, uint64_t number, const char *text, uint64_t
     o->items = items;
     char *const copy = text != NULL ? strdup(text) : NULL;
     o->no_memory = o->no_memory || (text != NULL && copy == NULL);
-    o->items[o->n++] = (owner){{.number = number, .text = copy}, n_rows};
+    o->items[o->n++] = (owner){{.number = number, .text = copy}, copy, n_rows};
 }
 
 /* Who has most comes first; then numbers before texts. */
@@ -125,7 +126,7 @@ static int run_owners(int n_arguments, char **arguments) {
     efface_store_close(store);
     CLI_THEN(code, write_owners(&listing, &o));
     for (size_t i = 0; i < o.n; i++)
-        free(o.items[i].name.text);
+        free(o.items[i].text);
     free(o.items);
     return code;
 }

@@ -11,6 +11,7 @@
 /* A row with the texts of its numbers. */
 typedef struct shown_row {
     cli_token id, owner, label;
+    char *texts[3]; /* that they point to */
     int64_t weight;
     size_t position;
 } shown_row;
@@ -35,7 +36,7 @@ typedef struct shown {
 } shown;
 
 static int find_text(efface_store *store, efface_text_kind kind, uint64_t number,
-                     const cli_wanted *wanted, shown *s, cli_token *token) {
+                     const cli_wanted *wanted, shown *s, cli_token *token, char **copy) {
     const char *const given = kind != EFFACE_TEXT_LABEL ? cli_wanted_text(wanted, number) : NULL;
     char *text = NULL;
     efface_error error;
@@ -43,9 +44,9 @@ static int find_text(efface_store *store, efface_text_kind kind, uint64_t number
         return cli_report_error(&error);
     token->number = number;
     if (text != NULL || given != NULL) {
-        token->text = strdup(text != NULL ? text : given);
+        token->text = *copy = strdup(text != NULL ? text : given);
         efface_text_free(text);
-        return token->text != NULL ? CLI_DONE : cli_out_of_memory();
+        return *copy != NULL ? CLI_DONE : cli_out_of_memory();
     }
     if (kind != EFFACE_TEXT_LABEL && !cli_wanted_has(wanted, number))
         s->unknown_texts = true;
@@ -78,11 +79,13 @@ static int read_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
         to->owner.none = row.owner == EFFACE_NO_OWNER;
         to->label.none = row.label == EFFACE_NO_LABEL;
         to->label.is_signed = true;
-        int code = find_text(store, EFFACE_TEXT_ID, row.id, wanted, s, &to->id);
+        int code = find_text(store, EFFACE_TEXT_ID, row.id, wanted, s, &to->id, &to->texts[0]);
         if (code == CLI_DONE && !to->owner.none)
-            code = find_text(store, EFFACE_TEXT_OWNER, row.owner, wanted, s, &to->owner);
+            code = find_text(store, EFFACE_TEXT_OWNER, row.owner, wanted, s, &to->owner,
+                             &to->texts[1]);
         if (code == CLI_DONE && !to->label.none)
-            code = find_text(store, EFFACE_TEXT_LABEL, (uint64_t)row.label, wanted, s, &to->label);
+            code = find_text(store, EFFACE_TEXT_LABEL, (uint64_t)row.label, wanted, s, &to->label,
+                             &to->texts[2]);
         if (code != CLI_DONE)
             return code;
     }
@@ -131,11 +134,9 @@ static bool is_text(const shown *s, uint32_t column) {
 }
 
 static void free_shown(shown *s) {
-    for (size_t i = 0; i < s->n_rows; i++) {
-        free(s->rows[i].id.text);
-        free(s->rows[i].owner.text);
-        free(s->rows[i].label.text);
-    }
+    for (size_t i = 0; i < s->n_rows; i++)
+        for (int j = 0; j < 3; j++)
+            free(s->rows[i].texts[j]);
     for (size_t i = 0; i < s->n_models; i++)
         efface_columns_free(s->models[i].columns);
     free(s->rows);

@@ -1,7 +1,6 @@
 /* Where show and owners write, and in which form. */
 #include "commands/rows/listing.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,42 +37,10 @@ int cli_write_listing(const cli_listing *l, const void *what, cli_form_writer *a
     return cli_output_finish(&output);
 }
 
-static void put_number(FILE *out, const cli_token *token) {
-    if (token->is_signed)
-        fprintf(out, "%" PRId64, (int64_t)token->number);
-    else
-        fprintf(out, "%" PRIu64, token->number);
-}
-
 void cli_put_token(FILE *out, const cli_token *token, const char *none) {
-    if (token->none)
-        fputs(none, out);
-    else if (token->text != NULL)
-        cli_put_text(out, token->text);
-    else
-        put_number(out, token);
-}
-
-void cli_csv_token(FILE *out, const cli_token *token) {
-    if (token->none)
-        return;
-    if (token->text != NULL)
-        cli_csv_text(out, token->text);
-    else
-        put_number(out, token);
-}
-
-void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
-    char digits[24];
-    if (token->none || token->text != NULL) {
-        cli_json_text(json, key, token->none ? NULL : token->text);
-        return;
-    }
-    if (token->is_signed)
-        snprintf(digits, sizeof digits, "%" PRId64, (int64_t)token->number);
-    else
-        snprintf(digits, sizeof digits, "%" PRIu64, token->number);
-    cli_json_raw(json, key, digits);
+    char digits[32];
+    cli_format_token(digits, token);
+    cli_put_text(out, token->none ? none : token->text != NULL ? token->text : digits);
 }
 
 void cli_format_value(char text[32], float value, double offset) {

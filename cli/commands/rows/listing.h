@@ -37,18 +37,8 @@ typedef void cli_form_writer(FILE *out, const void *what);
 int cli_write_listing(const cli_listing *listing, const void *what, cli_form_writer *as_text,
                       cli_form_writer *as_csv, cli_form_writer *as_json);
 
-/* A number and the text that it stands for, or NULL. */
-typedef struct cli_token {
-    bool none; /* neither: there is no owner, or no class */
-    bool is_signed;
-    uint64_t number;
-    char *text;
-} cli_token;
-
-/* "none" is as given, empty in CSV and null in JSON. */
+/* A token in text, where none is as given. */
 void cli_put_token(FILE *out, const cli_token *token, const char *none);
-void cli_csv_token(FILE *out, const cli_token *token);
-void cli_json_token(cli_json *json, const char *key, const cli_token *token);
 
 /* The shortest number that is this value when it is read again, in a column with this offset;
  * nothing for a value that is missing. */

@@ -3,7 +3,7 @@
 #include "input/stores.h"
 #include "input/text_lines.h"
 #include "input/wanted.h"
-#include "output/json_writer.h"
+#include "output/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -209,37 +209,36 @@ static bool list_has(const cli_hashes *list, const unsigned char hash[EFFACE_ROW
     return false;
 }
 
-static void print_ids(const cli_wanted *wanted, const bool *has, const char *lines, bool as_json) {
-    cli_json json = {.out = stdout};
-    char digits[24], list[32];
-    if (as_json) {
-        cli_json_open(&json, NULL, '{');
-        cli_json_open(&json, "lines", '[');
-        cli_json_raw(&json, NULL, lines);
-        cli_json_close(&json);
-        cli_json_open(&json, "ids", '[');
-    }
-    snprintf(list, sizeof list, "line%s", strchr(lines, ',') != NULL ? "s" : "");
+static cli_token token_of(const cli_wanted *wanted, size_t i) {
+    const uint64_t id = wanted->rows.items[i];
+    return (cli_token){.number = id, .text = cli_wanted_text(wanted, id)};
+}
+
+static void print_ids(const cli_wanted *wanted, const bool *has, const char *lines) {
+    const char *const ending = strchr(lines, ',') != NULL ? "s" : "";
     for (size_t i = 0; i < wanted->rows.n; i++) {
-        const char *const text = cli_wanted_text(wanted, wanted->rows.items[i]);
-        snprintf(digits, sizeof digits, "%" PRIu64, wanted->rows.items[i]);
-        if (!as_json) {
-            cli_put_text(stdout, text != NULL ? text : digits);
-            printf(" is %sin the receipt of %s %s\n", has[i] ? "" : "not ", list, lines);
-            continue;
-        }
+        const cli_token id = token_of(wanted, i);
+        char digits[32];
+        cli_format_token(digits, &id);
+        cli_put_text(stdout, id.text != NULL ? id.text : digits);
+        printf(" is %sin the receipt of line%s %s\n", has[i] ? "" : "not ", ending, lines);
+    }
+}
+
+static void json_ids(const cli_wanted *wanted, const bool *has, const char *lines) {
+    cli_json json = cli_json_object(stdout);
+    cli_json_open(&json, "lines", '[');
+    cli_json_raw(&json, NULL, lines);
+    cli_json_close(&json);
+    cli_json_open(&json, "ids", '[');
+    for (size_t i = 0; i < wanted->rows.n; i++) {
+        const cli_token id = token_of(wanted, i);
         cli_json_open(&json, NULL, '{');
-        if (text != NULL)
-            cli_json_text(&json, "id", text);
-        else
-            cli_json_raw(&json, "id", digits);
+        cli_json_token(&json, "id", &id);
         cli_json_bool(&json, "has", has[i]);
         cli_json_close(&json);
     }
-    if (as_json) {
-        cli_json_close(&json);
-        cli_json_close(&json);
-    }
+    cli_json_close_all(&json);
 }
 
 /* Says of each id whether its hash is in the list. */
@@ -259,7 +258,7 @@ static int look_for(efface_store *store, const unsigned char *key, const cli_wan
         has[i] = list_has(list, hash);
         code = has[i] ? code : CLI_NOT_FOUND;
     }
-    print_ids(wanted, has, lines, as_json);
+    (as_json ? json_ids : print_ids)(wanted, has, lines);
     free(has);
     return code;
 }

@@ -143,6 +143,13 @@ void cli_csv_prediction_names(FILE *out, const cli_predictions *p) {
         fprintf(out, "%s%s%" PRIu32, j > 0 ? "," : "", forms[p->kind].one, j + 1);
 }
 
+/* A class or the number of a cluster. */
+static cli_token token_of(const cli_predictions *p, efface_number number) {
+    return (cli_token){.number = (uint64_t)number.whole,
+                       .is_signed = true,
+                       .text = cli_class_text(&p->classes, number.whole)};
+}
+
 void cli_csv_prediction(FILE *out, const cli_predictions *p, size_t row) {
     const efface_number *const numbers = p->numbers + row * p->n_numbers;
     for (uint32_t j = 0; j < p->n_numbers; j++) {
@@ -151,26 +158,17 @@ void cli_csv_prediction(FILE *out, const cli_predictions *p, size_t row) {
             fprintf(out, "%.17g", numbers[j].real);
             continue;
         }
-        const char *const text = cli_class_text(&p->classes, numbers[j].whole);
-        if (text != NULL)
-            cli_csv_text(out, text);
-        else
-            fprintf(out, "%" PRId64, numbers[j].whole);
+        const cli_token class = token_of(p, numbers[j]);
+        cli_csv_token(out, &class);
     }
 }
 
 static void json_number(cli_json *json, const cli_predictions *p, efface_number number) {
-    char digits[32];
-    if (!forms[p->kind].is_whole) {
-        cli_json_real(json, NULL, number.real);
-        return;
-    }
-    const char *const text = cli_class_text(&p->classes, number.whole);
-    snprintf(digits, sizeof digits, "%" PRId64, number.whole);
-    if (text != NULL)
-        cli_json_text(json, NULL, text);
+    const cli_token class = token_of(p, number);
+    if (forms[p->kind].is_whole)
+        cli_json_token(json, NULL, &class);
     else
-        cli_json_raw(json, NULL, digits);
+        cli_json_real(json, NULL, number.real);
 }
 
 void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t *order) {

@@ -42,23 +42,19 @@ static cli_option *begin(void *room, const void *preset) {
     return c->options;
 }
 
-static efface_params *ask(void *room, efface_new_model *asked) {
+static int ask(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.rows = (efface_forest_rows)c->rows;
     c->params.criterion = (efface_criterion)c->criterion;
-    if (c->trees_of_row != 0 && c->params.rows != EFFACE_FOREST_SOME) {
-        (void)cli_wrong("--trees-of-row says in how many trees a row is: it needs --rows some");
-        return NULL;
-    }
-    if (c->trees_of_row > c->params.n_trees) {
-        (void)cli_wrong("--trees-of-row %" PRIu32 " is more than there are trees, %" PRIu32,
-                        c->trees_of_row, c->params.n_trees);
-        return NULL;
-    }
+    if (c->trees_of_row != 0 && c->params.rows != EFFACE_FOREST_SOME)
+        return cli_wrong("--trees-of-row says in how many trees a row is: it needs --rows some");
+    if (c->trees_of_row > c->params.n_trees)
+        return cli_wrong("--trees-of-row %" PRIu32 " is more than there are trees, %" PRIu32,
+                         c->trees_of_row, c->params.n_trees);
     if (c->trees_of_row != 0)
         c->params.trees_of_row = c->trees_of_row;
-    return &c->params.common;
+    return CLI_DONE;
 }
 
 static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {

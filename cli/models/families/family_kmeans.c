@@ -19,13 +19,12 @@ static cli_option *begin(void *room, const void *preset) {
     return cli_kmeans_begin(&c->said, &c->params);
 }
 
-static efface_params *ask(void *room, efface_new_model *asked) {
+static int ask(void *room, efface_new_model *asked) {
     choices *const c = room;
-    if (!cli_kmeans_ask(&c->said, "fit", "clusters", &c->params))
-        return NULL;
+    const int code = cli_kmeans_ask(&c->said, "fit", "clusters", &c->params);
     asked->tails_scale = c->params.scale;
     asked->tails = &c->tails;
-    return &c->params.common;
+    return code;
 }
 
 /* ---- warnings: nothing here is an error */

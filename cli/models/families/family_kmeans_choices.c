@@ -35,17 +35,15 @@ cli_option *cli_kmeans_begin(cli_kmeans_choices *c, efface_kmeans_params *params
     return c->options;
 }
 
-bool cli_kmeans_ask(const cli_kmeans_choices *c, const char *command, const char *clusters,
-                    efface_kmeans_params *params) {
-    if (c->n_clusters == 0) {
-        (void)cli_wrong("%s needs -k K, the number of %s", command, clusters);
-        return false;
-    }
+int cli_kmeans_ask(const cli_kmeans_choices *c, const char *command, const char *clusters,
+                   efface_kmeans_params *params) {
+    if (c->n_clusters == 0)
+        return cli_wrong("%s needs -k K, the number of %s", command, clusters);
     params->n_clusters = c->n_clusters;
     params->method = (efface_method)c->method;
     params->leaf_method = (efface_method)c->leaf_method;
     params->node_method = (efface_method)c->node_method;
     params->weigh_centroids = c->weigh;
     params->scale = (efface_scale)c->scale;
-    return true;
+    return CLI_DONE;
 }

@@ -13,9 +13,9 @@ typedef struct cli_kmeans_choices {
 /* The options that change the choices and the parameters, which have their defaults already. */
 cli_option *cli_kmeans_begin(cli_kmeans_choices *choices, efface_kmeans_params *params);
 
-/* Puts what was said into the parameters. False, after a message that begins with `command`, if the
- * number of clusters, or of what they are called, is missing. */
-bool cli_kmeans_ask(const cli_kmeans_choices *choices, const char *command, const char *clusters,
-                    efface_kmeans_params *params);
+/* Puts what was said into the parameters. CLI_DONE or, after a message that begins with `command`,
+ * CLI_USAGE if the number of clusters, or of what they are called, is missing. */
+int cli_kmeans_ask(const cli_kmeans_choices *choices, const char *command, const char *clusters,
+                   efface_kmeans_params *params);
 
 #endif

@@ -27,13 +27,11 @@ static cli_option *begin(void *room, const void *preset) {
     return c->options;
 }
 
-static efface_params *ask(void *room, efface_new_model *asked) {
+static int ask(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.linear.intercept = !c->no_intercept;
-    return cli_kmeans_ask(&c->of_kmeans, "fit --family segmented", "segments", &c->params.kmeans)
-               ? &c->params.common
-               : NULL;
+    return cli_kmeans_ask(&c->of_kmeans, "fit --family segmented", "segments", &c->params.kmeans);
 }
 
 static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {

@@ -60,13 +60,13 @@ static cli_option *begin(void *room, const void *of) {
     return c->options;
 }
 
-static efface_params *ask(void *room, efface_new_model *asked) {
+static int ask(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.linear.intercept = !c->no_intercept;
     c->params.discriminant.quadratic = c->quadratic;
     c->params.components.whiten = c->whiten;
-    return &c->params.common;
+    return CLI_DONE;
 }
 
 static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {

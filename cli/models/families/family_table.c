@@ -16,7 +16,8 @@ static const char *before(size_t i) {
     return i == 0 ? "" : (i + 1 == N_FAMILIES ? " or " : ", ");
 }
 
-void cli_family_list(char list[256]) {
+/* The names of all families and presets as a list for messages. */
+static void list_families(char list[256]) {
     size_t used = 0;
     list[0] = '\0';
     for (size_t i = 0; i < N_FAMILIES && used < 256; i++)
@@ -48,7 +49,7 @@ const cli_family *cli_family_named(const char *name) {
     for (size_t i = 0; i < N_FAMILIES; i++)
         if (strcmp(families[i]->name, name) == 0)
             return families[i];
-    cli_family_list(list);
+    list_families(list);
     (void)cli_wrong("there is no family '%s' of models: it must be %s", name, list);
     return NULL;
 }

@@ -22,13 +22,13 @@ typedef struct cli_family {
 
     /* What the command line can say of the parameters takes n_bytes. `begin` gets that room, filled
      * with zeros, and what makes a preset of the family; it writes the defaults there and returns
-     * the options that change them. Then `ask` checks what was said and returns the parameters,
-     * which are a part of that room; or NULL, after a message. It may also set fields of `asked`
-     * that only this family needs. */
+     * the options that change them. The room begins with the parameters of the family, and so with
+     * efface_params. Then `ask` puts what was said into them: CLI_DONE or, after a message, another
+     * exit code. It may also set fields of `asked` that only this family needs. */
     size_t n_bytes;
     const void *preset;
     cli_option *(*begin)(void *choices, const void *preset);
-    efface_params *(*ask)(void *choices, efface_new_model *asked);
+    int (*ask)(void *choices, efface_new_model *asked);
 
     /* What fit has to be told. If there is a --target, set_targets gets the columns of the model,
      * from 0, that are targets: after `ask`, when the columns are known, and before the fit.
@@ -66,9 +66,8 @@ extern const cli_family cli_family_kmeans, cli_family_sums, cli_family_linear, c
  * after a message that lists the names, if there is no such family. */
 const cli_family *cli_family_named(const char *name);
 
-/* The names of all families and presets as a list for messages; and for help, the first with
- * `behind` behind it, in lines that are indented by 18 columns. */
-void cli_family_list(char list[256]);
+/* The names of all families and presets as a list for help, the first with `behind` behind it, in
+ * lines that are indented by 18 columns. */
 void cli_family_lines(char lines[512], const char *behind);
 
 /* The first with a number, which is the family itself; NULL if the command line knows none. */
