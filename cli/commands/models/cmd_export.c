@@ -13,6 +13,8 @@ typedef struct choices {
     const char *store_path, *name, *out_path, *table;
     cli_open open;
     bool labels, canonical, receipts, forest, json;
+    cli_format format;
+    char what[64]; /* the name of the table that was written, or another word for what was */
 } choices;
 
 /* Whether nothing but a table is asked for: one by name, or the first. */
@@ -21,6 +23,46 @@ static bool wants_table(const choices *c) {
 }
 
 /* ---- predictions for the rows of the store */
+
+/* Predictions of all ranks, and the ids of their rows, come to all: each asks the store for texts.
+ * In a process that is alone they stay as they are. */
+static int gather_labels(cli_predictions *p) {
+    const size_t row_bytes = p->n_numbers * sizeof *p->numbers;
+    void *ids = NULL, *numbers = NULL;
+    size_t n_bytes = 0, ignored;
+    if (cli_group() == NULL)
+        return CLI_DONE;
+    int code = cli_gather(p->ids, p->n_rows * sizeof *p->ids, true, &ids, &n_bytes);
+    CLI_THEN(code, cli_gather(p->numbers, p->n_rows * row_bytes, true, &numbers, &ignored));
+    if (code != CLI_DONE) {
+        free(ids);
+        return code;
+    }
+    free(p->ids);
+    free(p->numbers);
+    p->ids = ids;
+    p->numbers = numbers;
+    p->n_rows = n_bytes / sizeof *p->ids;
+    return CLI_DONE;
+}
+
+/* The texts that ids were, if the store keeps texts. */
+static int read_texts(efface_store *store, const cli_predictions *p, efface_texts *texts) {
+    efface_store_info info;
+    efface_error error;
+    int code = cli_outcome(efface_store_get_info(store, &info, &error), &error);
+    for (size_t i = 0; i < p->n_rows && code == CLI_DONE && info.keeps_texts != 0; i++) {
+        char *text = NULL;
+        code =
+            cli_outcome(efface_store_text(store, EFFACE_TEXT_ID, p->ids[i], &text, &error), &error);
+        if (text != NULL)
+            CLI_THEN(code, cli_outcome(efface_texts_add(texts, EFFACE_TEXT_ID, p->ids[i], text,
+                                                        strlen(text), &error),
+                                       &error));
+        efface_text_free(text);
+    }
+    return code;
+}
 
 typedef struct placed {
     uint64_t id;
@@ -32,107 +74,54 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Writes ids as the texts they were, if the store keeps texts. */
-static int write_labels(FILE *out, cli_format format, const cli_asked *by, const placed *rows,
-                        const cli_predictions *predictions, const size_t *order) {
-    efface_store_info info;
-    efface_error error;
-    cli_json json = {.out = out};
-    if (efface_store_get_info(by->store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
+/* The rows in the order of ids: positions in a store depend on its history, a file must not. NULL
+ * if memory is short. */
+static size_t *order_ids(const cli_predictions *p) {
+    placed *const rows = malloc((p->n_rows + 1) * sizeof *rows);
+    size_t *const order = malloc((p->n_rows + 1) * sizeof *order);
+    for (size_t i = 0; i < p->n_rows && rows != NULL; i++)
+        rows[i] = (placed){p->ids[i], i};
+    if (rows != NULL)
+        qsort(rows, p->n_rows, sizeof *rows, compare_ids);
+    for (size_t i = 0; i < p->n_rows && rows != NULL && order != NULL; i++)
+        order[i] = rows[i].position;
+    const bool ok = rows != NULL;
+    free(rows);
+    if (ok)
+        return order;
+    free(order);
+    return NULL;
+}
+
+static int write_labels(FILE *out, cli_format format, const char *model, const cli_predictions *p) {
+    size_t *const order = order_ids(p);
+    if (order == NULL)
+        return cli_out_of_memory();
     if (format == CLI_JSON) {
-        cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "model", by->name);
-        cli_json_open(&json, "ids", '[');
+        cli_json json = cli_json_object(out);
+        cli_json_text(&json, "model", model);
+        cli_json_predictions(&json, p, order);
+        cli_json_close(&json);
     } else {
-        fputs("id,", out);
-        cli_csv_prediction_names(out, predictions);
-        fputc('\n', out);
+        (format == CLI_NPY ? cli_npy_predictions : cli_csv_predictions)(out, p, order);
     }
-    for (size_t i = 0; i < predictions->n_rows; i++) {
-        char *text = NULL;
-        if (info.keeps_texts != 0 &&
-            efface_store_text(by->store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
-            return cli_report_error(&error);
-        const cli_token id = {.number = rows[i].id, .text = text};
-        if (format == CLI_JSON) {
-            cli_json_token(&json, NULL, &id);
-        } else {
-            cli_csv_token(out, &id);
-            fputc(',', out);
-            cli_csv_prediction(out, predictions, rows[i].position);
-            fputc('\n', out);
-        }
-        efface_text_free(text);
-    }
-    if (format == CLI_JSON) {
-        cli_json_close(&json);
-        cli_json_predictions(&json, predictions, order);
-        cli_json_close(&json);
-    }
+    free(order);
     return CLI_DONE;
 }
 
-/* Predictions of all ranks, and the ids of their rows, come to all: each asks the store for texts.
- * In a process that is alone they stay as they are. */
-static int gather_labels(cli_predictions *predictions, uint64_t **ids) {
-    const size_t n = predictions->n_rows;
-    const size_t row_bytes = predictions->n_numbers * sizeof *predictions->numbers;
-    void *all_ids = NULL, *all_numbers = NULL;
-    size_t n_bytes = 0, ignored;
-    if (cli_group() == NULL)
-        return CLI_DONE;
-    int code = cli_gather(*ids, n * sizeof **ids, true, &all_ids, &n_bytes);
-    CLI_THEN(code, cli_gather(predictions->numbers, n * row_bytes, true, &all_numbers, &ignored));
-    if (code != CLI_DONE) {
-        free(all_ids);
-        return code;
-    }
-    free(*ids);
-    free(predictions->numbers);
-    *ids = all_ids;
-    predictions->numbers = all_numbers;
-    predictions->n_rows = n_bytes / sizeof **ids;
-    return CLI_DONE;
-}
-
-/* What the model predicts for each row of the store, and the ids of the rows. */
-static int predict_all(const cli_asked *by, cli_predictions *predictions, uint64_t **ids) {
-    const size_t n = efface_data_n_rows(by->data);
-    const int code = cli_predict_rows(by, by->data, NULL, false, predictions);
-    *ids = malloc((n + 1) * sizeof **ids);
-    if (code != CLI_DONE || *ids == NULL)
-        return code != CLI_DONE ? code : cli_out_of_memory();
-    for (size_t i = 0; i < n; i++)
-        (*ids)[i] = efface_data_row(by->data, i).id;
-    return gather_labels(predictions, ids);
-}
-
-/* In the order of ids: positions in a store depend on its history, a file must not. */
 static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
     cli_predictions predictions;
-    uint64_t *ids = NULL;
-    int code = predict_all(by, &predictions, &ids);
-    const size_t n = predictions.n_rows;
-    placed *const rows = malloc((n + 1) * sizeof *rows);
-    size_t *const order = malloc((n + 1) * sizeof *order);
-    if (code == CLI_DONE && (rows == NULL || order == NULL))
-        code = cli_out_of_memory();
-    if (code == CLI_DONE) {
-        for (size_t i = 0; i < n; i++)
-            rows[i] = (placed){ids[i], i};
-        qsort(rows, n, sizeof *rows, compare_ids);
-        for (size_t i = 0; i < n; i++)
-            order[i] = rows[i].position;
-    }
-    if (code == CLI_DONE && format == CLI_NPY)
-        cli_npy_predictions(out, &predictions, order);
-    else
-        CLI_THEN(code, write_labels(out, format, by, rows, &predictions, order));
+    efface_texts *texts = NULL;
+    efface_error error;
+    int code = cli_predict_rows(by, by->data, NULL, false, true, &predictions);
+    CLI_THEN(code, gather_labels(&predictions));
+    CLI_THEN(code, cli_outcome(efface_texts_create(&texts, &error), &error));
+    if (format != CLI_NPY)
+        CLI_THEN(code, read_texts(by->store, &predictions, texts));
+    predictions.texts = texts;
+    CLI_THEN(code, write_labels(out, format, by->name, &predictions));
     cli_predictions_free(&predictions);
-    free(ids);
-    free(rows);
-    free(order);
+    efface_texts_free(texts);
     return code;
 }
 
@@ -210,102 +199,88 @@ static int export_forest(const choices *c, const cli_asked *of) {
 
 /* ---- all */
 
-/* The table that was written, or another word for what was. */
-typedef struct exported {
-    char what[64];
-} exported;
-
-static int export_table(const choices *c, cli_format format, const cli_asked *of, FILE *out,
-                        exported *done) {
+static int export_table(choices *c, const cli_asked *of, FILE *out) {
     efface_table table;
     const int code = cli_find_table(of, c->table, &table);
     if (code != CLI_DONE)
         return code;
-    snprintf(done->what, sizeof done->what, "%s", table.name);
-    return cli_write_table(out, format, of, &table);
+    snprintf(c->what, sizeof c->what, "%s", table.name);
+    return cli_write_table(out, c->format, of, &table);
 }
 
-static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
-                        FILE *out, exported *done) {
+static int write_export(choices *c, const char *name, efface_store *store, FILE *out) {
     efface_data *data = NULL;
     efface_model *model = NULL;
     efface_error error;
-    strcpy(done->what, c->receipts    ? "receipts"
-                       : c->canonical ? "canonical"
-                       : c->forest    ? "forest"
-                                      : "labels");
+    strcpy(c->what, c->receipts    ? "receipts"
+                    : c->canonical ? "canonical"
+                    : c->forest    ? "forest"
+                                   : "labels");
     if (c->receipts)
-        return export_receipts(out, format, store);
+        return export_receipts(out, c->format, store);
     if (c->canonical)
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
     const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
-    const int code = c->labels   ? export_labels(out, format, &of)
+    const int code = c->labels   ? export_labels(out, c->format, &of)
                      : c->forest ? export_forest(c, &of)
-                                 : export_table(c, format, &of, out, done);
+                                 : export_table(c, &of, out);
     efface_model_free(model);
     efface_data_free(data);
     return code;
 }
 
-static void print_json(const choices *c, cli_format format, const char *name,
-                       const exported *done) {
-    cli_json json = cli_json_object(stdout);
-    cli_json_text(&json, "exported", done->what);
-    cli_json_text(&json, "model", name);
-    cli_json_text(&json, "file", c->out_path);
-    cli_json_text(&json, "format",
-                  c->canonical ? "canonical"
-                  : c->forest  ? "predictor"
-                               : cli_format_name(format));
-    cli_json_close(&json);
-}
-
 /* Writes the file for a store or, if that is NULL, for a published model. */
-static int export_to_file(const choices *c, cli_format format, const char *name,
-                          efface_store *store, const efface_predictor *published) {
+static int export_to_file(choices *c, const char *name, efface_store *store,
+                          const efface_predictor *published) {
     const cli_asked of = {.published = published};
     cli_output output;
-    exported done;
     int code = cli_output_open(&output, c->out_path);
     if (code != CLI_DONE)
         return code;
     if (c->forest) /* it may be written; the library does so by itself */
         cli_output_abandon(&output);
-    code = c->forest       ? write_export(c, format, name, store, NULL, &done)
-           : store != NULL ? write_export(c, format, name, store, output.file, &done)
-                           : export_table(c, format, &of, output.file, &done);
+    code = store != NULL ? write_export(c, name, store, c->forest ? NULL : output.file)
+                         : export_table(c, &of, output.file);
     if (code != CLI_DONE && !c->forest)
         cli_output_abandon(&output);
     else if (!c->forest)
         code = cli_output_finish(&output);
-    if (code == CLI_DONE && c->json && !cli_is_stdout(c->out_path))
-        print_json(c, format, name, &done);
-    return code;
+    if (code != CLI_DONE || !c->json || cli_is_stdout(c->out_path))
+        return code;
+    cli_json json = cli_json_object(stdout);
+    cli_json_text(&json, "exported", c->what);
+    cli_json_text(&json, "model", name);
+    cli_json_text(&json, "file", c->out_path);
+    cli_json_text(&json, "format",
+                  c->canonical ? "canonical"
+                  : c->forest  ? "predictor"
+                               : cli_format_name(c->format));
+    cli_json_close(&json);
+    return CLI_DONE;
 }
 
-static int export_from_store(const choices *c, cli_format format) {
+static int export_from_store(choices *c) {
     efface_store *store = NULL;
     efface_stored_model model;
     int code = cli_open_store(c->store_path, &c->open, &store);
     if (!c->receipts)
         CLI_THEN(code, cli_choose_model(store, c->name, &model));
-    CLI_THEN(code, export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL));
+    CLI_THEN(code, export_to_file(c, c->receipts ? NULL : model.name, store, NULL));
     efface_store_close(store);
     return code;
 }
 
-static int export_from_published(const choices *c, cli_format format) {
+static int export_from_published(choices *c) {
     efface_predictor *published = NULL;
     efface_error error;
     if (!wants_table(c) || c->name != NULL)
         return cli_wrong("%s is a published model: it has tables only, so leave out --model, "
                          "--labels, --canonical, --forest and --receipts",
                          c->store_path);
-    if (efface_predictor_load(c->store_path, &published, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    const int code = export_to_file(c, format, NULL, NULL, published);
+    int code = cli_outcome(efface_predictor_load(c->store_path, &published, &error), &error);
+    CLI_THEN(code, export_to_file(c, NULL, NULL, published));
     efface_predictor_free(published);
     return code;
 }
@@ -316,9 +291,9 @@ static bool is_regular_or_new(const char *path) {
 }
 
 /* The format that the command line asks for. */
-static int choose_format(const choices *c, cli_format *format) {
+static int choose_format(choices *c) {
     const bool to_stdout = cli_is_stdout(c->out_path);
-    *format = to_stdout ? (c->json ? CLI_JSON : CLI_CSV) : cli_format_of(c->out_path);
+    c->format = to_stdout ? (c->json ? CLI_JSON : CLI_CSV) : cli_format_of(c->out_path);
     if (c->canonical)
         return !to_stdout || !c->json
                    ? CLI_DONE
@@ -329,13 +304,14 @@ static int choose_format(const choices *c, cli_format *format) {
                    : cli_wrong("a forest is written as a whole file: give -o FILE%s",
                                to_stdout ? "" : ", which must be a regular file or a new one");
     if (c->receipts)
-        return to_stdout || *format == CLI_JSON || *format == CLI_OTHER
+        return to_stdout || c->format == CLI_JSON || c->format == CLI_OTHER
                    ? CLI_DONE
                    : cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl "
                                "for one receipt per line");
-    return *format != CLI_OTHER ? CLI_DONE
-                                : cli_wrong("the format follows from the name of FILE: it must end "
-                                            "in .csv, .npy or .json");
+    return c->format != CLI_OTHER
+               ? CLI_DONE
+               : cli_wrong("the format follows from the name of FILE: it must end "
+                           "in .csv, .npy or .json");
 }
 
 static int run_export(int n_arguments, char **arguments) {
@@ -351,7 +327,6 @@ static int run_export(int n_arguments, char **arguments) {
         {"--model", CLI_TEXT, &c.name, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    cli_format format;
     if (cli_parse("export", options, n_arguments, arguments) != CLI_DONE)
         return CLI_USAGE;
     if ((c.table != NULL) + c.labels + c.canonical + c.receipts + c.forest > 1)
@@ -359,11 +334,11 @@ static int run_export(int n_arguments, char **arguments) {
             "export takes one of --table, --labels, --canonical, --receipts and --forest");
     if (c.out_path == NULL)
         return cli_wrong("export needs -o FILE; -o - is standard output");
-    if (choose_format(&c, &format) != CLI_DONE)
+    if (choose_format(&c) != CLI_DONE)
         return CLI_USAGE;
     if (!cli_is_published(c.store_path))
-        return export_from_store(&c, format);
-    return cli_is_first() ? export_from_published(&c, format) : CLI_DONE;
+        return export_from_store(&c);
+    return cli_is_first() ? export_from_published(&c) : CLI_DONE;
 }
 
 const cli_command cli_export = {

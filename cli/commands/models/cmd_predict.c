@@ -33,74 +33,30 @@ static int check_offsets(const choices *c, const efface_data *rows, const cli_as
     return CLI_DONE;
 }
 
-/* What is written: a prediction for each row and, if DATA has a column of ids, those. */
-typedef struct result {
-    const char *model;
-    const efface_data *rows;
-    const efface_texts *texts;
-    cli_predictions predictions;
-    bool with_ids;
-} result;
-
-static cli_token id_of(const result *r, size_t row) {
-    const uint64_t id = efface_data_row(r->rows, row).id;
-    return (cli_token){.number = id, .text = efface_texts_find(r->texts, EFFACE_TEXT_ID, id)};
-}
-
-static void write_json(FILE *out, const result *r) {
-    const size_t n = r->predictions.n_rows;
+static void write_json(FILE *out, const char *model, const cli_predictions *p) {
     cli_json json = cli_json_object(out);
-    cli_json_text(&json, "model", r->model);
-    cli_json_whole(&json, "rows", n);
-    if (r->with_ids) {
-        cli_json_open(&json, "ids", '[');
-        for (size_t i = 0; i < n; i++) {
-            const cli_token id = id_of(r, i);
-            cli_json_token(&json, NULL, &id);
-        }
-        cli_json_close(&json);
-    }
-    cli_json_predictions(&json, &r->predictions, NULL);
+    cli_json_text(&json, "model", model);
+    cli_json_whole(&json, "rows", p->n_rows);
+    cli_json_predictions(&json, p, NULL);
     cli_json_close(&json);
 }
 
-/* One number for each row needs no heading, unless it has a name. */
-static void write_csv(FILE *out, const result *r) {
-    if (r->with_ids || r->predictions.n_numbers > 1 || r->predictions.names != NULL) {
-        fputs(r->with_ids ? "id," : "", out);
-        cli_csv_prediction_names(out, &r->predictions);
-        fputc('\n', out);
-    }
-    for (size_t i = 0; i < r->predictions.n_rows; i++) {
-        if (r->with_ids) {
-            const cli_token id = id_of(r, i);
-            cli_csv_token(out, &id);
-            fputc(',', out);
-        }
-        cli_csv_prediction(out, &r->predictions, i);
-        fputc('\n', out);
-    }
-}
-
-static void write_predictions(FILE *out, cli_format format, const result *r) {
-    if (format == CLI_NPY)
-        cli_npy_predictions(out, &r->predictions, NULL);
-    else
-        (format == CLI_JSON ? write_json : write_csv)(out, r);
-}
-
-static int write_result(const choices *c, cli_format format, const result *r) {
+static int write_result(const choices *c, cli_format format, const char *model,
+                        const cli_predictions *p) {
     cli_output output;
     int code = cli_output_open(&output, c->out_path);
     if (code != CLI_DONE)
         return code;
-    write_predictions(output.file, format, r);
+    if (format == CLI_JSON)
+        write_json(output.file, model, p);
+    else
+        (format == CLI_NPY ? cli_npy_predictions : cli_csv_predictions)(output.file, p, NULL);
     code = cli_output_finish(&output);
     if (code != CLI_DONE || !c->json || cli_is_stdout(c->out_path))
         return code;
     cli_json json = cli_json_object(stdout);
-    cli_json_text(&json, "model", r->model);
-    cli_json_whole(&json, "rows", r->predictions.n_rows);
+    cli_json_text(&json, "model", model);
+    cli_json_whole(&json, "rows", p->n_rows);
     cli_json_text(&json, "file", c->out_path);
     cli_json_text(&json, "format", cli_format_name(format));
     cli_json_close(&json);
@@ -128,17 +84,18 @@ static int read_rows(const choices *c, efface_load_options *load, read_data *dat
 static int answer(const choices *c, cli_format format, const cli_asked *by, const read_data *data) {
     const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
                                &data->passed_over};
-    result r = {
-        .model = by->name, .rows = data->rows, .texts = data->texts, .with_ids = data->with_ids};
+    cli_predictions predictions = {.numbers = NULL};
     uint32_t *columns = NULL;
     if (c->probabilities && cli_asked_about(by).predicts != EFFACE_PREDICTS_CLASSES)
         return cli_wrong("--probabilities are those of classes, and this model predicts %s",
                          cli_predicts_name(cli_asked_about(by).predicts));
     int code = cli_match_inputs(&inputs, by, &columns);
     CLI_THEN(code, check_offsets(c, data->rows, by, columns));
-    CLI_THEN(code, cli_predict_rows(by, data->rows, columns, c->probabilities, &r.predictions));
-    CLI_THEN(code, write_result(c, format, &r));
-    cli_predictions_free(&r.predictions);
+    CLI_THEN(code, cli_predict_rows(by, data->rows, columns, c->probabilities, data->with_ids,
+                                    &predictions));
+    predictions.texts = data->texts;
+    CLI_THEN(code, write_result(c, format, by->name, &predictions));
+    cli_predictions_free(&predictions);
     free(columns);
     return code;
 }

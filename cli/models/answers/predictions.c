@@ -61,10 +61,9 @@ static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_da
         const size_t n = out->n_rows - begin < BATCH ? out->n_rows - begin : BATCH;
         efface_number *const numbers = out->numbers + begin * out->n_numbers;
         gather(rows, begin, n, columns, n_columns, row, batch);
-        const efface_status status = scores ? score_batch(by, n, batch, room, out, numbers, &error)
-                                            : cli_asked_predict(by, n, batch, numbers, &error);
-        if (status != EFFACE_OK)
-            code = cli_report_error(&error);
+        code = cli_outcome(scores ? score_batch(by, n, batch, room, out, numbers, &error)
+                                  : cli_asked_predict(by, n, batch, numbers, &error),
+                           &error);
     }
     free(row);
     free(batch);
@@ -106,8 +105,15 @@ static int name_numbers(const cli_asked *by, cli_predictions *out) {
     return out->names != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
+static int read_ids(const efface_data *rows, cli_predictions *out) {
+    out->ids = malloc((out->n_rows + 1) * sizeof *out->ids);
+    for (size_t i = 0; i < out->n_rows && out->ids != NULL; i++)
+        out->ids[i] = efface_data_row(rows, i).id;
+    return out->ids != NULL ? CLI_DONE : cli_out_of_memory();
+}
+
 int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_t *columns,
-                     bool probabilities, cli_predictions *out) {
+                     bool probabilities, bool with_ids, cli_predictions *out) {
     const cli_answers about = cli_asked_about(by);
     memset(out, 0, sizeof *out);
     out->kind = probabilities ? EFFACE_PREDICTS_PROBABILITIES : about.predicts;
@@ -120,7 +126,10 @@ int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_
     CLI_THEN(code, cli_read_classes(by, &out->classes));
     if (code == CLI_DONE && out->kind == EFFACE_PREDICTS_VALUES)
         add_offsets(by, out);
-    return code == CLI_DONE ? name_numbers(by, out) : code;
+    CLI_THEN(code, name_numbers(by, out));
+    if (with_ids)
+        CLI_THEN(code, read_ids(rows, out));
+    return code;
 }
 
 void cli_predictions_free(cli_predictions *predictions) {
@@ -129,10 +138,12 @@ void cli_predictions_free(cli_predictions *predictions) {
     free(predictions->names);
     cli_classes_free(&predictions->classes);
     free(predictions->numbers);
+    free(predictions->ids);
     memset(predictions, 0, sizeof *predictions);
 }
 
-void cli_csv_prediction_names(FILE *out, const cli_predictions *p) {
+static void csv_names(FILE *out, const cli_predictions *p) {
+    fputs(p->ids != NULL ? "id," : "", out);
     if (p->names == NULL && p->n_numbers <= 1)
         fputs(forms[p->kind].one, out);
     for (uint32_t j = 0; p->names != NULL && j < p->n_numbers; j++) {
@@ -141,30 +152,48 @@ void cli_csv_prediction_names(FILE *out, const cli_predictions *p) {
     }
     for (uint32_t j = 0; p->names == NULL && p->n_numbers > 1 && j < p->n_numbers; j++)
         fprintf(out, "%s%s%" PRIu32, j > 0 ? "," : "", forms[p->kind].one, j + 1);
+    fputc('\n', out);
+}
+
+static cli_token id_of(const cli_predictions *p, size_t row) {
+    const uint64_t id = p->ids[row];
+    return (cli_token){.number = id,
+                       .text = p->texts != NULL ? efface_texts_find(p->texts, EFFACE_TEXT_ID, id)
+                                                : NULL};
 }
 
 /* A class or the number of a cluster. */
-static cli_token token_of(const cli_predictions *p, efface_number number) {
+static cli_token class_of(const cli_predictions *p, efface_number number) {
     return (cli_token){.number = (uint64_t)number.whole,
                        .is_signed = true,
                        .text = cli_class_text(&p->classes, number.whole)};
 }
 
-void cli_csv_prediction(FILE *out, const cli_predictions *p, size_t row) {
-    const efface_number *const numbers = p->numbers + row * p->n_numbers;
-    for (uint32_t j = 0; j < p->n_numbers; j++) {
-        fputs(j > 0 ? "," : "", out);
-        if (!forms[p->kind].is_whole) {
-            fprintf(out, "%.17g", numbers[j].real);
-            continue;
+void cli_csv_predictions(FILE *out, const cli_predictions *p, const size_t *order) {
+    if (p->ids != NULL || p->n_numbers > 1 || p->names != NULL)
+        csv_names(out, p);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const size_t row = order != NULL ? order[i] : i;
+        if (p->ids != NULL) {
+            const cli_token id = id_of(p, row);
+            cli_csv_token(out, &id);
+            fputc(',', out);
         }
-        const cli_token class = token_of(p, numbers[j]);
-        cli_csv_token(out, &class);
+        for (uint32_t j = 0; j < p->n_numbers; j++) {
+            const efface_number number = p->numbers[row * p->n_numbers + j];
+            const cli_token class = class_of(p, number);
+            fputs(j > 0 ? "," : "", out);
+            if (forms[p->kind].is_whole)
+                cli_csv_token(out, &class);
+            else
+                fprintf(out, "%.17g", number.real);
+        }
+        fputc('\n', out);
     }
 }
 
 static void json_number(cli_json *json, const cli_predictions *p, efface_number number) {
-    const cli_token class = token_of(p, number);
+    const cli_token class = class_of(p, number);
     if (forms[p->kind].is_whole)
         cli_json_token(json, NULL, &class);
     else
@@ -172,6 +201,14 @@ static void json_number(cli_json *json, const cli_predictions *p, efface_number 
 }
 
 void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t *order) {
+    if (p->ids != NULL) {
+        cli_json_open(json, "ids", '[');
+        for (size_t i = 0; i < p->n_rows; i++) {
+            const cli_token id = id_of(p, order != NULL ? order[i] : i);
+            cli_json_token(json, NULL, &id);
+        }
+        cli_json_close(json);
+    }
     if (p->names != NULL) {
         cli_json_open(json, p->kind == EFFACE_PREDICTS_VALUES ? "names" : "classes", '[');
         for (uint32_t j = 0; j < p->n_numbers; j++)

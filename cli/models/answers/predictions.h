@@ -14,6 +14,8 @@ typedef struct cli_predictions {
     efface_number *numbers;
     cli_classes classes; /* of a model that has them */
     char **names;        /* of the numbers, if each has its own: a target, a component, a class */
+    uint64_t *ids;       /* of the rows, to be written in CSV and JSON as well; or NULL: not here */
+    const efface_texts *texts; /* what ids stand for, or NULL; not released here */
 } cli_predictions;
 
 /* "clusters", "classes", "values" or "probabilities". */
@@ -24,16 +26,13 @@ const char *cli_predicts_name(efface_predicts kind);
  * model, and EFFACE_NO_COLUMN where it looks at none; NULL: all, in their order. CLI_DONE or, after
  * a message, another exit code; to be freed in any case. */
 int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_t *columns,
-                     bool probabilities, cli_predictions *out);
+                     bool probabilities, bool with_ids, cli_predictions *out);
 void cli_predictions_free(cli_predictions *predictions);
 
-/* The name, or names, of what is predicted, as fields of the first line of a CSV file; and one row,
- * without the end of the line. */
-void cli_csv_prediction_names(FILE *out, const cli_predictions *predictions);
-void cli_csv_prediction(FILE *out, const cli_predictions *predictions, size_t row);
-
-/* All rows as an array with a key, after the names where there are any; or as an .npy file. `order`
- * lists the rows; NULL: as they are. A row is an array if there are several numbers for each. */
+/* All rows as a CSV file, whose first line has names, but for one number without a name and without
+ * ids; as an array with a key, after ids and names where there are any; or as an .npy file. `order`
+ * lists the rows; NULL: as they are. In JSON, a row is an array if there are several numbers. */
+void cli_csv_predictions(FILE *out, const cli_predictions *predictions, const size_t *order);
 void cli_json_predictions(cli_json *json, const cli_predictions *predictions, const size_t *order);
 void cli_npy_predictions(FILE *out, const cli_predictions *predictions, const size_t *order);
 
