@@ -73,23 +73,14 @@ int cli_write_key(const char *path, cli_key kind, const unsigned char *key) {
     return code;
 }
 
-static int digit_of(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
 bool cli_from_hex(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
-    if (n_text < 2 * n_bytes || strspn(text + 2 * n_bytes, "\r\n") != n_text - 2 * n_bytes)
+    static const char digits[] = "0123456789abcdef";
+    if (n_text < 2 * n_bytes || strspn(text, digits) < 2 * n_bytes ||
+        strspn(text + 2 * n_bytes, "\r\n") != n_text - 2 * n_bytes)
         return false;
-    for (size_t i = 0; i < n_bytes; i++) {
-        const int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        key[i] = (unsigned char)(16 * high + low);
-    }
+    for (size_t i = 0; i < n_bytes; i++)
+        key[i] = (unsigned char)(16 * (strchr(digits, text[2 * i]) - digits) +
+                                 (strchr(digits, text[2 * i + 1]) - digits));
     return true;
 }
 

@@ -35,6 +35,15 @@ typedef struct cli_who {
     {"--from", CLI_TEXTS, &(w).files, NULL}
 /* clang-format on */
 
+/* What the help of commands says of them. */
+#define CLI_WHO_HELP                                                                               \
+    "  --id X, --owner X    rows by id, or all rows of an owner. N,N,... are whole\n"              \
+    "                       numbers; anything else (a UUID) is one text\n"                         \
+    "  --key TEXT, --owner-key TEXT\n"                                                             \
+    "                       an id or an owner that is always a text, such as \"007\"\n"            \
+    "  --from FILE          one per line: X, key:TEXT, owner:X or owner-key:TEXT;\n"               \
+    "                       - is standard input\n"
+
 bool cli_who_given(const cli_who *who);
 bool cli_who_reads_stdin(const cli_who *who);
 void cli_who_free(cli_who *who);

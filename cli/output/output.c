@@ -191,23 +191,9 @@ void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns
     fprintf(out, "%-*s\n", (int)n - 1, text);
 }
 
-static void write_bytes(FILE *out, uint64_t value, int n_bytes) {
+void cli_npy_number(FILE *out, efface_number number, int n_bytes) {
     for (int i = 0; i < n_bytes; i++)
-        fputc((int)(value >> (8 * i) & 255), out);
-}
-
-void cli_npy_int32(FILE *out, uint32_t value) {
-    write_bytes(out, value, 4);
-}
-
-void cli_npy_int64(FILE *out, int64_t value) {
-    write_bytes(out, (uint64_t)value, 8);
-}
-
-void cli_npy_float64(FILE *out, double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    write_bytes(out, bits, 8);
+        fputc((int)((uint64_t)number.whole >> (8 * i) & 255), out);
 }
 
 void cli_csv_text(FILE *out, const char *text) {

@@ -35,9 +35,7 @@ void cli_output_abandon(cli_output *output);
 
 /* Parts of an .npy file; n_columns 0 makes an array of one dimension. */
 void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns);
-void cli_npy_int32(FILE *out, uint32_t value);
-void cli_npy_int64(FILE *out, int64_t value);
-void cli_npy_float64(FILE *out, double value);
+void cli_npy_number(FILE *out, efface_number number, int n_bytes);
 
 /* A field of a CSV file, in quotes if it has to be. Its bytes are those of the text: a file that is
  * read again has to have them. */

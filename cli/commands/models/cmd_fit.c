@@ -229,18 +229,11 @@ static int make_store(choices *c, efface_store **store) {
     cli_chosen chosen = {.columns = NULL};
     efface_load_options_init(&options);
     int code = choose_hash_key(c, &options);
-    if (code != CLI_DONE)
-        return code;
-    if (efface_texts_create(&options.texts, &error) != EFFACE_OK ||
-        efface_rounding_create(&options.rounding, &error) != EFFACE_OK) {
-        code = cli_report_error(&error);
-        goto out;
-    }
-    code = load_shifted(c, &options, &data);
-    if (code != CLI_DONE)
-        goto out;
-    chosen.of = (cli_columns){.n = efface_data_n_columns(data), .data = data};
-    code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
+    CLI_THEN(code, cli_outcome(efface_texts_create(&options.texts, &error), &error));
+    CLI_THEN(code, cli_outcome(efface_rounding_create(&options.rounding, &error), &error));
+    CLI_THEN(code, load_shifted(c, &options, &data));
+    chosen.of = (cli_columns){.n = data != NULL ? efface_data_n_columns(data) : 0, .data = data};
+    CLI_THEN(code, cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen));
     CLI_THEN(code, create_store(c, &options, data, &chosen, store));
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
@@ -249,7 +242,6 @@ static int make_store(choices *c, efface_store **store) {
         if (!c->keep_texts)
             note_texts(data, options.texts);
     }
-out:
     free(chosen.columns);
     efface_data_free(data);
     efface_texts_free(options.texts);

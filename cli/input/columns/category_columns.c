@@ -6,22 +6,13 @@
 
 /* ---- to read a file with */
 
-/* Room for the items of the lists, and for their texts. */
-static bool make_room(const cli_texts *lists, cli_categories *categories) {
-    size_t n_items = 0, n_bytes = 0;
-    for (size_t i = 0; i < lists->n; i++) {
-        n_bytes += strlen(lists->items[i]) + 1;
-        n_items++;
-        for (const char *at = lists->items[i]; *at != '\0'; at++)
-            n_items += *at == ',';
-    }
-    *categories = (cli_categories){.items = calloc(n_items + 1, sizeof *categories->items),
-                                   .names = malloc(n_bytes + 1)};
-    return categories->items != NULL && categories->names != NULL;
-}
-
 int cli_read_categories(const cli_texts *lists, cli_categories *categories) {
-    if (!make_room(lists, categories))
+    size_t n_bytes = 1; /* and so no more items */
+    for (size_t i = 0; i < lists->n; i++)
+        n_bytes += strlen(lists->items[i]) + 1;
+    *categories = (cli_categories){.items = calloc(n_bytes, sizeof *categories->items),
+                                   .names = malloc(n_bytes)};
+    if (categories->items == NULL || categories->names == NULL)
         return cli_out_of_memory();
     char *to = categories->names;
     for (size_t i = 0; i < lists->n; i++) {

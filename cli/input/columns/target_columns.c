@@ -15,28 +15,25 @@ static bool *mark(const cli_chosen *chosen, const cli_named_columns *targets) {
 /* Adds the targets to a choice, and turns them from columns of all into columns of the choice. */
 static int place(cli_chosen *chosen, cli_named_columns *targets) {
     bool *const marked = mark(chosen, targets);
-    uint32_t *const columns = malloc((chosen->of.n + (size_t)1) * sizeof *columns);
-    uint32_t *const places = malloc((chosen->of.n + (size_t)1) * sizeof *places);
-    uint32_t n = 0;
-    if (marked == NULL || columns == NULL || places == NULL) {
+    uint32_t *const columns = malloc((chosen->of.n + (size_t)1) * sizeof *columns), n = 0;
+    if (marked == NULL || columns == NULL) {
         free(marked);
         free(columns);
-        free(places);
         return cli_out_of_memory();
     }
-    for (uint32_t i = 0; i < chosen->of.n; i++) {
-        if (!marked[i])
-            continue;
-        places[i] = n;
-        columns[n++] = i;
+    for (uint32_t i = 0; i < chosen->of.n; i++)
+        if (marked[i])
+            columns[n++] = i;
+    for (uint32_t i = 0; i < targets->n; i++) {
+        uint32_t j = 0;
+        while (columns[j] != targets->columns[i])
+            j++;
+        targets->columns[i] = j;
     }
-    for (uint32_t i = 0; i < targets->n; i++)
-        targets->columns[i] = places[targets->columns[i]];
     free(chosen->columns);
     chosen->columns = columns;
     chosen->n_columns = n;
     free(marked);
-    free(places);
     return CLI_DONE;
 }
 

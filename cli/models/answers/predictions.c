@@ -232,14 +232,7 @@ void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t
 void cli_npy_predictions(FILE *out, const cli_predictions *p, const size_t *order) {
     cli_npy_header(out, forms[p->kind].npy, p->n_rows, p->n_numbers > 1 ? p->n_numbers : 0);
     for (size_t i = 0; i < p->n_rows; i++)
-        for (uint32_t j = 0; j < p->n_numbers; j++) {
-            const efface_number number =
-                p->numbers[(order != NULL ? order[i] : i) * p->n_numbers + j];
-            if (p->kind == EFFACE_PREDICTS_CLUSTERS)
-                cli_npy_int32(out, (uint32_t)number.whole);
-            else if (forms[p->kind].is_whole)
-                cli_npy_int64(out, number.whole);
-            else
-                cli_npy_float64(out, number.real);
-        }
+        for (uint32_t j = 0; j < p->n_numbers; j++)
+            cli_npy_number(out, p->numbers[(order != NULL ? order[i] : i) * p->n_numbers + j],
+                           p->kind == EFFACE_PREDICTS_CLUSTERS ? 4 : 8);
 }

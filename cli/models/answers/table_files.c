@@ -54,7 +54,7 @@ static int write_npy(const writing *w) {
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
         code = read_row(w, i);
         for (uint32_t j = 0; j < table->n_columns && code == CLI_DONE; j++)
-            cli_npy_float64(w->out, w->row[j]);
+            cli_npy_number(w->out, (efface_number){.real = w->row[j]}, 8);
     }
     return code;
 }

@@ -1,8 +1,6 @@
 /* The classes of a model, for info. */
 #include "models/details/class_details.h"
 
-#include <string.h>
-
 static const cli_section_column class_columns[] = {
     {"rows", "rows", CLI_CELL_WHOLE},
     {"weight", "weight", CLI_CELL_WHOLE},
@@ -22,29 +20,27 @@ static void count_rows(const efface_data *data, const cli_classes *classes, cli_
     }
 }
 
-cli_section *cli_add_classes(cli_model_details *d, uint32_t n_columns, const char *table,
-                             int *code) {
+int cli_add_classes(cli_model_details *d, uint32_t n_columns, const char *table,
+                    cli_section **section) {
     const cli_asked of = cli_asked_of(d);
     cli_classes classes;
-    *code = cli_read_classes(&of, &classes);
-    cli_section *const s = *code == CLI_DONE
+    int code = cli_read_classes(&of, &classes);
+    cli_section *const s = code == CLI_DONE
                                ? cli_sections_add(&d->sections, class_columns, n_columns, classes.n)
                                : NULL;
-    if (*code == CLI_DONE && s == NULL)
-        *code = cli_out_of_memory();
-    if (*code == CLI_DONE) {
+    if (s != NULL) {
         s->row_name = "class";
         s->rows_name = "classes";
         s->table = table;
-    }
-    for (uint32_t i = 0; i < classes.n && *code == CLI_DONE; i++) {
-        char digits[CLI_MADE_UP];
-        s->names[i] = strdup(cli_class_name(&classes, classes.numbers[i], digits));
-        if (s->names[i] == NULL)
-            *code = cli_out_of_memory();
-    }
-    if (*code == CLI_DONE)
+        for (uint32_t i = 0; i < classes.n; i++) {
+            char digits[CLI_MADE_UP];
+            cli_section_name(s, i, cli_class_name(&classes, classes.numbers[i], digits));
+        }
         count_rows(d->data, &classes, s);
+    } else if (code == CLI_DONE) {
+        code = cli_out_of_memory();
+    }
     cli_classes_free(&classes);
-    return *code == CLI_DONE ? s : NULL;
+    *section = s;
+    return code;
 }

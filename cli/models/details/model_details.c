@@ -57,9 +57,10 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
     int code = read_columns(out);
     if (code == CLI_DONE && family != NULL && family->add_details != NULL)
         code = family->add_details(out);
-    if (code == CLI_DONE && (out->facts.failed || out->measures.failed))
-        code = cli_out_of_memory();
-    return code;
+    bool failed = out->facts.failed || out->measures.failed;
+    for (size_t i = 0; i < out->sections.n; i++)
+        failed = failed || out->sections.items[i].facts.failed;
+    return code == CLI_DONE && failed ? cli_out_of_memory() : code;
 }
 
 cli_asked cli_asked_of(const cli_model_details *d) {

@@ -27,6 +27,11 @@ cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *
     return made->names != NULL && made->values != NULL ? made : NULL;
 }
 
+void cli_section_name(cli_section *section, uint32_t row, const char *name) {
+    section->names[row] = strdup(name);
+    section->facts.failed = section->facts.failed || section->names[row] == NULL;
+}
+
 void cli_sections_free(cli_sections *sections) {
     for (size_t i = 0; i < sections->n; i++) {
         cli_section *const s = &sections->items[i];

@@ -41,6 +41,9 @@ cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *
                               uint32_t n_columns, uint32_t n_rows);
 void cli_sections_free(cli_sections *sections);
 
+/* Names a row of the list. If memory is short, the facts have failed. */
+void cli_section_name(cli_section *section, uint32_t row, const char *name);
+
 /* Text shows twenty rows of a list at most, those whose first numbers are the largest; or the first
  * `most_shown`. JSON has all, as fields within an object that is open. */
 void cli_print_sections(const cli_sections *sections);

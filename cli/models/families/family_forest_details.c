@@ -4,7 +4,6 @@
 #include "models/details/class_details.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const cli_section_column importance_columns[] = {
     {"share", "importance", CLI_CELL_PART},
@@ -29,8 +28,7 @@ static int read_importances(const cli_asked *of, const efface_table *table, impo
     efface_error error;
     int code = row != NULL ? CLI_DONE : cli_out_of_memory();
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
-        if (cli_asked_read_table(of, table->name, i, row, &error) != EFFACE_OK)
-            code = cli_report_error(&error);
+        code = cli_outcome(cli_asked_read_table(of, table->name, i, row, &error), &error);
         out[i] = (importance){(uint32_t)table->row_ids[i], row[0]};
     }
     free(row);
@@ -57,10 +55,8 @@ static int add_importances(cli_model_details *d) {
     }
     for (uint32_t i = 0; i < n && code == CLI_DONE; i++) {
         char made_up[CLI_MADE_UP];
-        s->names[i] = strdup(cli_asked_column(&of, found[i].column, made_up));
+        cli_section_name(s, i, cli_asked_column(&of, found[i].column, made_up));
         s->values[i] = found[i].share;
-        if (s->names[i] == NULL)
-            code = cli_out_of_memory();
     }
     free(found);
     return code;
@@ -76,10 +72,12 @@ static void add_target(cli_model_details *d, uint32_t target) {
 
 int cli_forest_add_details(cli_model_details *d) {
     const uint32_t target = efface_forest_get_params(d->model).target;
+    cli_section *classes;
     int code = CLI_DONE;
     if (target != EFFACE_NO_COLUMN)
         add_target(d, target);
     else
-        (void)cli_add_classes(d, 2, NULL, &code);
-    return code == CLI_DONE ? add_importances(d) : code;
+        code = cli_add_classes(d, 2, NULL, &classes);
+    CLI_THEN(code, add_importances(d));
+    return code;
 }

@@ -92,20 +92,18 @@ static int add_target(cli_model_details *d, const efface_table *table, uint64_t 
     s->rows_name = "terms";
     s->table = "coefficients";
     s->title = strdup(cli_asked_column(&of, (uint32_t)table->row_ids[number], made_up));
-    bool good = s->title != NULL;
-    for (uint32_t j = first; j < table->n_columns && good; j++) {
-        s->names[j - first] = strdup(cli_table_column(&of, table, j, made_up));
-        good = s->names[j - first] != NULL;
+    for (uint32_t j = first; j < table->n_columns; j++) {
+        cli_section_name(s, j - first, cli_table_column(&of, table, j, made_up));
         double *const cells = s->values + 3 * (size_t)(j - first);
         cells[0] = row[j];
         cells[1] = has_errors ? errors[j] : NAN;
         cells[2] = cells[1] > 0.0 ? cells[0] / cells[1] : NAN;
     }
-    if (good && find_table(d, "quality", &of_quality) && of_quality.n_columns == 3 &&
+    if (find_table(d, "quality", &of_quality) && of_quality.n_columns == 3 &&
         read_row(d, "quality", number, quality, &error))
         for (uint32_t j = 0; j < of_quality.n_named; j++)
             add_real(&s->facts, of_quality.names[j], quality[j]);
-    return good && !s->facts.failed ? CLI_DONE : cli_out_of_memory();
+    return s->title != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
 static int add_targets(cli_model_details *d) {
@@ -146,9 +144,7 @@ static int add_components(cli_model_details *d) {
     for (uint32_t i = 0; i < s->n_rows; i++) {
         char number[CLI_MADE_UP];
         snprintf(number, sizeof number, "c%" PRIu32, i + 1);
-        s->names[i] = strdup(number);
-        if (s->names[i] == NULL)
-            return cli_out_of_memory();
+        cli_section_name(s, i, number);
         if (!read_row(d, "variances", i, row, &error))
             return cli_report_error(&error);
         cumulated += row[1];
@@ -176,9 +172,9 @@ static void add_priors(cli_model_details *d, cli_section *s) {
 
 static int add_classes(cli_model_details *d) {
     const bool has_priors = efface_sums_get_params(d->model).view != EFFACE_VIEW_RIDGE;
-    int code;
-    cli_section *const s = cli_add_classes(d, has_priors ? 3 : 2, "means", &code);
-    if (s != NULL)
+    cli_section *s;
+    const int code = cli_add_classes(d, has_priors ? 3 : 2, "means", &s);
+    if (code == CLI_DONE)
         add_priors(d, s);
     return code;
 }
@@ -205,20 +201,18 @@ static int add_dropped(cli_model_details *d) {
     if (dropped == NULL)
         return cli_out_of_memory();
     cli_section *const s = n > 0 ? cli_sections_add(&d->sections, NULL, 0, n) : NULL;
-    bool good = n == 0 || s != NULL;
-    for (uint32_t i = 0; i < n && good; i++) {
+    for (uint32_t i = 0; i < n && s != NULL; i++) {
         char made_up[CLI_MADE_UP];
         snprintf(made_up, sizeof made_up, "feature%" PRIu32, dropped[i] + 1);
-        s->names[i] = strdup(fourier ? made_up : cli_asked_column(&of, dropped[i], made_up));
-        good = s->names[i] != NULL;
+        cli_section_name(s, i, fourier ? made_up : cli_asked_column(&of, dropped[i], made_up));
     }
-    if (good && s != NULL) {
+    if (s != NULL) {
         s->row_name = "feature";
         s->rows_name = "dropped";
         s->table = "coefficients";
     }
     free(dropped);
-    return good ? CLI_DONE : cli_out_of_memory();
+    return n == 0 || s != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
 int cli_sums_add_details(cli_model_details *d) {
