@@ -177,7 +177,7 @@ static uint32_t choose_teller(const ending *e, bool *for_all, int *code) {
 static bool tell(uint32_t teller, size_t n, bool for_all) {
     size_t n_own;
     const cli_message *const own = cli_held_messages(&n_own);
-    cli_message messages[CLI_MOST_HELD];
+    cli_message messages[CLI_MAX_HELD];
     memset(messages, 0, sizeof messages);
     if (engine.rank == teller)
         memcpy(messages, own, n * sizeof *own);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES ((size_t)1 << 30)
+#define MAX_BYTES ((size_t)1 << 30)
 
 /* The context of a group. */
 typedef struct engine {
@@ -57,7 +57,7 @@ static void take_least(void *from, void *to, int *n, MPI_Datatype *type) {
 
 static int reduce(const engine *e, void *items, size_t n, size_t item_bytes, MPI_Datatype type,
                   MPI_Op op) {
-    if (n > MOST_BYTES / item_bytes)
+    if (n > MAX_BYTES / item_bytes)
         return 1;
     return MPI_Allreduce(MPI_IN_PLACE, items, (int)n, type, op, e->comm) != MPI_SUCCESS;
 }
@@ -76,7 +76,7 @@ static int minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
     MPI_Datatype tuple;
     if (width == 1)
         return reduce(e, tuples, n, sizeof *tuples, MPI_UINT64_T, MPI_MIN);
-    if (width == 0 || width > MOST_BYTES / sizeof *tuples)
+    if (width == 0 || width > MAX_BYTES / sizeof *tuples)
         return 1;
     if (MPI_Type_contiguous((int)width, MPI_UINT64_T, &tuple) != MPI_SUCCESS)
         return 1;
@@ -89,7 +89,7 @@ static int minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
 static bool lay_out(const engine *e, const size_t *sizes) {
     size_t total = 0;
     for (int r = 0; r < e->size; r++) {
-        if (sizes[r] > MOST_BYTES - total)
+        if (sizes[r] > MAX_BYTES - total)
             return false;
         e->counts[r] = (int)sizes[r];
         e->counts[e->size + r] = (int)total;
@@ -112,7 +112,7 @@ static int gather(void *context, const void *bytes, const size_t *sizes, uint32_
 
 static int broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
     const engine *const e = context;
-    if (n_bytes > MOST_BYTES)
+    if (n_bytes > MAX_BYTES)
         return 1;
     return MPI_Bcast(bytes, (int)n_bytes, MPI_BYTE, (int)root, e->comm) != MPI_SUCCESS;
 }

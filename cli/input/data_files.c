@@ -131,6 +131,15 @@ const char *cli_column_name(const cli_columns *columns, uint32_t column) {
                                  : efface_predictor_column(columns->published, column);
 }
 
+double cli_column_offset(const cli_columns *columns, uint32_t column) {
+    if (columns->store != NULL)
+        return efface_store_offset(columns->store, column);
+    const double *const offsets = columns->data != NULL
+                                      ? efface_data_offsets(columns->data)
+                                      : efface_predictor_offsets(columns->published);
+    return offsets != NULL ? offsets[column] : 0.0;
+}
+
 cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column) {
     cli_found found = CLI_NONE;
     for (uint32_t i = 0; i < columns->n; i++) {
@@ -162,10 +171,10 @@ static cli_found read_item(const cli_columns *columns, char *item, uint64_t *fir
     if (dash == NULL)
         return CLI_NONE;
     *dash = '\0';
-    const bool good = cli_read_whole(item, columns->n, first) &&
-                      cli_read_whole(dash + 1, columns->n, last) && *first > 0 && *first <= *last;
+    const bool ok = cli_read_whole(item, columns->n, first) &&
+                    cli_read_whole(dash + 1, columns->n, last) && *first > 0 && *first <= *last;
     *dash = '-';
-    return good ? CLI_ONE : CLI_NONE;
+    return ok ? CLI_ONE : CLI_NONE;
 }
 
 /* Marks the columns of an item. */

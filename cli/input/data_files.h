@@ -78,8 +78,9 @@ uint32_t cli_chosen_column(const cli_chosen *chosen, uint32_t column);
  * without a word, if they cannot be read: this is for warnings, which are not worth an error. */
 const efface_data *cli_chosen_rows(const cli_chosen *chosen, efface_data **loaded);
 
-/* The name of a column; NULL if it has none. */
+/* The name of a column; NULL if it has none. And what was taken away from its values, mostly 0. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
+double cli_column_offset(const cli_columns *columns, uint32_t column);
 
 /* The column with a name, from 0; columns may have the same one. */
 typedef enum cli_found { CLI_NONE, CLI_ONE, CLI_SEVERAL } cli_found;

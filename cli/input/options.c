@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cli_read_whole(const char *text, uint64_t most, uint64_t *out) {
+bool cli_read_whole(const char *text, uint64_t max, uint64_t *out) {
     char *end;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > max)
         return false;
     *out = value;
     return true;

@@ -46,6 +46,6 @@ int cli_parse(const char *command, const cli_option *options, int n_arguments, c
 void cli_texts_free(cli_texts *texts);
 
 /* A whole number and nothing else. */
-bool cli_read_whole(const char *text, uint64_t most, uint64_t *out);
+bool cli_read_whole(const char *text, uint64_t max, uint64_t *out);
 
 #endif

@@ -270,10 +270,10 @@ int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const effa
     size_t n_bytes = 0, n_missing = 0;
     int code = CLI_NOT_FOUND;
     FILE *const out = open_memstream(&list, &n_bytes);
-    bool good = out != NULL && efface_store_find(store, &request, &found, NULL) == EFFACE_OK;
-    for (size_t i = 0; good && i < efface_data_n_rows(found); i++)
-        good = add_id(&owners, efface_data_row(found, i).owner);
-    if (good) {
+    bool ok = out != NULL && efface_store_find(store, &request, &found, NULL) == EFFACE_OK;
+    for (size_t i = 0; ok && i < efface_data_n_rows(found); i++)
+        ok = add_id(&owners, efface_data_row(found, i).owner);
+    if (ok) {
         sort_ids(&owners);
         n_missing = list_missing(out, wanted, found, &owners);
     }

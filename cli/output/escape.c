@@ -16,12 +16,12 @@ static size_t character_bytes(const unsigned char *c) {
     if (c[0] >= 0xC2 && c[0] <= 0xDF)
         return continues(c[1]) ? 2 : 0;
     if (c[0] >= 0xE0 && c[0] <= 0xEF) {
-        const unsigned char least = c[0] == 0xE0 ? 0xA0 : 0x80, most = c[0] == 0xED ? 0x9F : 0xBF;
-        return c[1] >= least && c[1] <= most && continues(c[2]) ? 3 : 0;
+        const unsigned char min = c[0] == 0xE0 ? 0xA0 : 0x80, max = c[0] == 0xED ? 0x9F : 0xBF;
+        return c[1] >= min && c[1] <= max && continues(c[2]) ? 3 : 0;
     }
     if (c[0] >= 0xF0 && c[0] <= 0xF4) {
-        const unsigned char least = c[0] == 0xF0 ? 0x90 : 0x80, most = c[0] == 0xF4 ? 0x8F : 0xBF;
-        return c[1] >= least && c[1] <= most && continues(c[2]) && continues(c[3]) ? 4 : 0;
+        const unsigned char min = c[0] == 0xF0 ? 0x90 : 0x80, max = c[0] == 0xF4 ? 0x8F : 0xBF;
+        return c[1] >= min && c[1] <= max && continues(c[2]) && continues(c[3]) ? 4 : 0;
     }
     return 0;
 }

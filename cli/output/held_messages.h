@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-enum { CLI_MOST_HELD = 4, CLI_HELD_PREFIX = 32 };
+enum { CLI_MAX_HELD = 4, CLI_HELD_PREFIX = 32 };
 
 /* As it goes from rank to rank. */
 typedef struct cli_message {

@@ -84,7 +84,7 @@ static void print(const about *a, const char *message) {
 
 /* ---- ranks */
 
-static cli_message held[CLI_MOST_HELD];
+static cli_message held[CLI_MAX_HELD];
 static size_t n_held;
 
 const cli_message *cli_held_messages(size_t *n) {
@@ -101,7 +101,7 @@ static bool hold(const about *a, const char *message) {
         return true;
     if (a->status == NULL && n_held == 0)
         return !cli_is_first();
-    if (n_held < CLI_MOST_HELD) {
+    if (n_held < CLI_MAX_HELD) {
         cli_message *const m = &held[n_held++];
         *m = (cli_message){.code = a->code, .has_place = a->place != NULL};
         snprintf(m->kind, sizeof m->kind, "%s", a->kind);

@@ -18,11 +18,11 @@
 
 enum {
     BAR_CELLS = 20,
-    WHOLE = 10000,     /* parts are counted in ten-thousandths */
-    ENOUGH = 100,      /* of them, before anything is said of the time left */
-    FIRST_MS = 1000,   /* when the line appears, */
-    NEXT_MS = 250,     /* and how often it is drawn again */
-    MOST_COLUMNS = 200 /* of a terminal that are used */
+    WHOLE = 10000,    /* parts are counted in ten-thousandths */
+    ENOUGH = 100,     /* of them, before anything is said of the time left */
+    FIRST_MS = 1000,  /* when the line appears, */
+    NEXT_MS = 250,    /* and how often it is drawn again */
+    MAX_COLUMNS = 200 /* of a terminal that are used */
 };
 
 static atomic_int done; /* of WHOLE; -1: not known */
@@ -59,7 +59,7 @@ double cli_now(void) {
 /* ---- the line */
 
 typedef struct line {
-    char text[MOST_COLUMNS + 16];
+    char text[MAX_COLUMNS + 16];
     size_t n;
 } line;
 
@@ -68,14 +68,14 @@ static void put(line *l, const char *text) {
         l->text[l->n++] = *text++;
 }
 
-static void put_number(line *l, long long value, int least_digits) {
+static void put_number(line *l, long long value, int min_digits) {
     char digits[24] = "";
     size_t n = sizeof digits - 1;
     do {
         digits[--n] = (char)('0' + value % 10);
         value /= 10;
-        least_digits--;
-    } while (n > 0 && (value > 0 || least_digits > 0));
+        min_digits--;
+    } while (n > 0 && (value > 0 || min_digits > 0));
     put(l, digits + n);
 }
 
@@ -134,7 +134,7 @@ static size_t terminal_width(void) {
     struct winsize size;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return 79;
-    return size.ws_col > MOST_COLUMNS ? MOST_COLUMNS : size.ws_col - 1u;
+    return size.ws_col > MAX_COLUMNS ? MAX_COLUMNS : size.ws_col - 1u;
 }
 
 /* ---- interruption */

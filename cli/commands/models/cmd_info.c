@@ -23,26 +23,14 @@ enum { MAX_SHOWN = 8 }; /* columns, parts, classes in a line of text */
 
 /* ---- columns */
 
-/* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
-typedef struct shown_columns {
-    cli_columns of;
-    const double *offsets;
-} shown_columns;
-
-static double offset_of(const shown_columns *c, uint32_t i) {
-    if (c->of.store != NULL)
-        return efface_store_offset(c->of.store, i);
-    return c->offsets != NULL ? c->offsets[i] : 0.0;
-}
-
-static void json_columns(cli_json *json, const shown_columns *c) {
+static void json_columns(cli_json *json, const cli_columns *c) {
     cli_json_open(json, "columns", '[');
-    for (uint32_t i = 0; i < c->of.n; i++)
-        cli_json_text(json, NULL, cli_column_name(&c->of, i));
+    for (uint32_t i = 0; i < c->n; i++)
+        cli_json_text(json, NULL, cli_column_name(c, i));
     cli_json_close(json);
     cli_json_open(json, "offsets", '[');
-    for (uint32_t i = 0; i < c->of.n; i++)
-        cli_json_real(json, NULL, offset_of(c, i));
+    for (uint32_t i = 0; i < c->n; i++)
+        cli_json_real(json, NULL, cli_column_offset(c, i));
     cli_json_close(json);
 }
 
@@ -56,28 +44,28 @@ static void put_column(const cli_columns *columns, uint32_t i) {
 }
 
 /* The names of some columns. */
-static void print_columns(const shown_columns *c) {
+static void print_columns(const cli_columns *c) {
     bool named = false;
-    for (uint32_t i = 0; i < c->of.n; i++)
-        named = named || cli_column_name(&c->of, i) != NULL;
-    printf("columns   %" PRIu32, c->of.n);
-    for (uint32_t i = 0; named && i < c->of.n && i < MAX_SHOWN; i++) {
+    for (uint32_t i = 0; i < c->n; i++)
+        named = named || cli_column_name(c, i) != NULL;
+    printf("columns   %" PRIu32, c->n);
+    for (uint32_t i = 0; named && i < c->n && i < MAX_SHOWN; i++) {
         fputs(i == 0 ? ": " : ", ", stdout);
-        put_column(&c->of, i);
+        put_column(c, i);
     }
-    puts(named && c->of.n > MAX_SHOWN ? ", ..." : "");
+    puts(named && c->n > MAX_SHOWN ? ", ..." : "");
 }
 
 /* The columns that have an offset. */
-static void print_offsets(const shown_columns *c) {
+static void print_offsets(const cli_columns *c) {
     bool any = false;
-    for (uint32_t i = 0; i < c->of.n; i++) {
+    for (uint32_t i = 0; i < c->n; i++) {
         char digits[32];
-        if (offset_of(c, i) == 0.0)
+        if (cli_column_offset(c, i) == 0.0)
             continue;
         fputs(any ? ", " : "offsets   ", stdout);
-        put_column(&c->of, i);
-        cli_format_number(digits, offset_of(c, i));
+        put_column(c, i);
+        cli_format_number(digits, cli_column_offset(c, i));
         printf(" %s", digits);
         any = true;
     }
@@ -132,7 +120,7 @@ static void print_parts(const contents *c) {
 
 static void print_json(const contents *c) {
     const efface_store_info *const info = &c->info;
-    const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
+    const cli_columns columns = {.n = info->n_columns, .store = c->store};
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", c->path);
     cli_json_whole(&json, "format", info->format);
@@ -175,7 +163,7 @@ static void print_text(const contents *c) {
            info->free_bytes);
     print_parts(c);
     printf("rows      %" PRIu64 "\n", info->n_rows);
-    const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
+    const cli_columns columns = {.n = info->n_columns, .store = c->store};
     print_columns(&columns);
     print_offsets(&columns);
     printf("owners    %" PRIu64, info->n_owners);
@@ -247,8 +235,7 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
 static void print_published_json(const char *path, const efface_predictor *published,
                                  const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
-    const shown_columns columns = {.of = {.n = info.n_columns, .published = published},
-                                   .offsets = efface_predictor_offsets(published)};
+    const cli_columns columns = {.n = info.n_columns, .published = published};
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "published", path);
     cli_json_whole(&json, "format", info.format);
@@ -326,11 +313,10 @@ static void print_published_text(const char *path, const efface_predictor *publi
            efface_family_name(info.family), cli_predicts_name(info.predicts));
     print_tables(published);
     print_classes(classes);
-    const shown_columns c = {.of = {.n = info.n_columns, .published = published},
-                             .offsets = efface_predictor_offsets(published)};
+    const cli_columns c = {.n = info.n_columns, .published = published};
     print_columns(&c);
     print_offsets(&c);
-    print_inputs(published, &c.of);
+    print_inputs(published, &c);
     fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
           stdout);
 }

@@ -49,8 +49,8 @@ static void print_json(const cli_change *change, const efface_store_report *repo
 }
 
 static void print_new_ids(const efface_store_report *report) {
-    enum { MOST_IDS = 10 };
-    const uint64_t n = report->n_learned < MOST_IDS ? report->n_learned : MOST_IDS;
+    enum { MAX_IDS = 10 };
+    const uint64_t n = report->n_learned < MAX_IDS ? report->n_learned : MAX_IDS;
     printf("new ids:");
     for (uint64_t i = 0; i < n; i++)
         printf("%s %" PRIu64, i > 0 ? "," : "", report->new_ids[i]);

@@ -2,6 +2,7 @@
 #include "commands/rows/listing.h"
 #include "input/secrets.h"
 #include "input/wanted.h"
+#include "models/answers/asked.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -146,22 +147,20 @@ static void free_shown(shown *s) {
     efface_data_free(s->data);
 }
 
-/* The name of a column, or one made up from its number. */
-static const char *column_name(const shown *s, uint32_t column, char made_up[32]) {
-    const char *const name = efface_data_column_name(s->data, column);
-    snprintf(made_up, 32, "column%" PRIu32, column + 1);
-    return name != NULL ? name : made_up;
+static const char *column_name(const shown *s, uint32_t column, char made_up[CLI_MADE_UP]) {
+    return cli_asked_column(&(cli_asked){.data = s->data}, column, made_up);
 }
 
-static double offset_of(const shown *s, uint32_t column) {
-    const double *const offsets = efface_data_offsets(s->data);
-    return offsets != NULL ? offsets[column] : 0.0;
+/* The value of a column, or nothing if it is missing. */
+static void format_value(char digits[32], const shown *s, uint32_t column) {
+    const cli_columns columns = {.data = s->data};
+    cli_format_value(digits, s->values[column], cli_column_offset(&columns, column));
 }
 
 static void write_csv(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[32], digits[32];
+    char made_up[CLI_MADE_UP], digits[32];
     fputs("id,owner,weight,label", out);
     for (uint32_t j = 0; j < n; j++) {
         fputc(',', out);
@@ -177,7 +176,7 @@ static void write_csv(FILE *out, const void *what) {
         cli_csv_token(out, &row->label);
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            cli_format_value(digits, s->values[j], offset_of(s, j));
+            format_value(digits, s, j);
             fprintf(out, ",%s", digits);
         }
         fputc('\n', out);
@@ -185,7 +184,7 @@ static void write_csv(FILE *out, const void *what) {
 }
 
 static void write_models(cli_json *json, const shown *s) {
-    char made_up[32];
+    char made_up[CLI_MADE_UP];
     cli_json_open(json, "models", '[');
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
@@ -205,7 +204,7 @@ static void write_json(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     cli_json json = cli_json_object(out);
-    char made_up[32], digits[32];
+    char made_up[CLI_MADE_UP], digits[32];
     cli_json_text(&json, "store", s->path);
     cli_json_bool(&json, "keeps_texts", s->info.keeps_texts != 0);
     cli_json_open(&json, "columns", '[');
@@ -225,7 +224,7 @@ static void write_json(FILE *out, const void *what) {
         cli_json_open(&json, "values", '[');
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            cli_format_value(digits, s->values[j], offset_of(s, j));
+            format_value(digits, s, j);
             cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
         }
         cli_json_close(&json);
@@ -235,19 +234,19 @@ static void write_json(FILE *out, const void *what) {
 }
 
 static void print_models(FILE *out, const shown *s) {
-    enum { MOST_NAMES = 8 };
-    char made_up[32];
+    enum { MAX_NAMES = 8 };
+    char made_up[CLI_MADE_UP];
     fputs(s->n_models == 0 ? "no model uses them\n" : "models that use them:\n", out);
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
         fprintf(out, "  %s: %s, ", model->info.name, efface_family_name(model->info.family));
         if (model->info.n_columns == s->info.n_columns)
             fputs("all columns", out);
-        for (uint32_t j = 0; j < model->info.n_columns && j <= MOST_NAMES &&
+        for (uint32_t j = 0; j < model->info.n_columns && j <= MAX_NAMES &&
                              model->info.n_columns < s->info.n_columns;
              j++) {
             fputs(j == 0 ? "columns " : ", ", out);
-            cli_put_text(out, j < MOST_NAMES ? column_name(s, model->columns[j], made_up) : "...");
+            cli_put_text(out, j < MAX_NAMES ? column_name(s, model->columns[j], made_up) : "...");
         }
         fputc('\n', out);
     }
@@ -256,7 +255,7 @@ static void print_models(FILE *out, const shown *s) {
 static void write_text(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[32], digits[32];
+    char made_up[CLI_MADE_UP], digits[32];
     fprintf(out, "%zu row%s\n", s->n_rows, s->n_rows == 1 ? "" : "s");
     for (size_t i = 0; i < s->n_rows; i++) {
         const shown_row *const row = &s->rows[i];
@@ -272,7 +271,7 @@ static void write_text(FILE *out, const void *what) {
         for (uint32_t j = 0; j < n; j++) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
-            cli_format_value(digits, s->values[j], offset_of(s, j));
+            format_value(digits, s, j);
             fprintf(out, " %s%s\n", digits[0] != '\0' ? digits : "missing",
                     is_text(s, j) ? " (stands for a text)" : "");
         }

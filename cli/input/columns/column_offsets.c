@@ -82,19 +82,15 @@ static void name_for_option(char text[80], const efface_data *data, uint32_t col
         snprintf(text, 80, "%" PRIu32, column + 1);
 }
 
-static double offset_of(const efface_data *data, uint32_t column) {
-    const double *const offsets = efface_data_offsets(data);
-    return offsets != NULL ? offsets[column] : 0.0;
-}
-
 /* ---- proposals */
 
 int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
                         cli_offsets *offsets) {
+    const cli_columns columns = {.data = data};
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
         char name[80], value[32];
-        if (!found.collapses || found.offset == 0.0 || offset_of(data, j) != 0.0)
+        if (!found.collapses || found.offset == 0.0 || cli_column_offset(&columns, j) != 0.0)
             continue;
         if (!add(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset}))
             return cli_out_of_memory();
@@ -106,14 +102,14 @@ int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding
 }
 
 /* A multiple of a power of two of at least the spread. */
-static double round_middle(double least, double most) {
-    const double spread = most - least;
+static double round_middle(double min, double max) {
+    const double spread = max - min;
     double power = 1.0;
     while (power < spread)
         power *= 2.0;
     while (power / 2.0 >= spread)
         power /= 2.0;
-    const double middle = (least + spread / 2.0) / power;
+    const double middle = (min + spread / 2.0) / power;
     return (double)(long long)(middle + (middle < 0.0 ? -0.5 : 0.5)) * power;
 }
 
@@ -138,7 +134,7 @@ bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, ui
     double min, max;
     if (!cli_column_range(data, column, &min, &max) || min == max)
         return false;
-    const double offset = offset_of(data, column);
+    const double offset = cli_column_offset(&(cli_columns){.data = data}, column);
     name_for_option(name, data, column);
     cli_format_number(value, round_middle(min + offset, max + offset));
     snprintf(text, CLI_OFFSET_OPTION, "--offset %s=%s", name, value);
@@ -175,19 +171,19 @@ static void warn_vanished(const efface_data *data, uint32_t column, uint64_t n) 
 }
 
 void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding) {
-    enum { MOST = 8 };
+    enum { MAX_COLUMNS = 8 };
     uint32_t n = 0;
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
-        if ((found.collapses || found.n_vanished != 0) && ++n > MOST)
+        if ((found.collapses || found.n_vanished != 0) && ++n > MAX_COLUMNS)
             continue;
         if (found.n_vanished != 0)
             warn_vanished(data, j, found.n_vanished);
         else if (found.collapses)
             warn_collapse(data, j, &found);
     }
-    if (n > MOST)
+    if (n > MAX_COLUMNS)
         cli_warn("float32 keeps little of %" PRIu32
                  " more columns; --offset auto chooses an offset for each column that needs one",
-                 n - MOST);
+                 n - MAX_COLUMNS);
 }

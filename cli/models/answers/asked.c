@@ -59,9 +59,9 @@ static int read_text(const cli_asked *of, int64_t number, char **text) {
         EFFACE_OK)
         return cli_report_error(&error);
     *text = found != NULL ? strdup(found) : NULL;
-    const bool good = found == NULL || *text != NULL;
+    const bool ok = found == NULL || *text != NULL;
     efface_text_free(found);
-    return good ? CLI_DONE : cli_out_of_memory();
+    return ok ? CLI_DONE : cli_out_of_memory();
 }
 
 /* The library knows classes by numbers. Where a message has "class 5179254274820958228", users know

@@ -13,8 +13,8 @@ static void add_value(cli_column_details *column, float value) {
         column->n_missing++;
         return;
     }
-    column->least = isnan(column->least) || value < column->least ? value : column->least;
-    column->most = isnan(column->most) || value > column->most ? value : column->most;
+    column->min = isnan(column->min) || value < column->min ? value : column->min;
+    column->max = isnan(column->max) || value > column->max ? value : column->max;
 }
 
 static int read_columns(cli_model_details *d) {
@@ -31,7 +31,7 @@ static int read_columns(cli_model_details *d) {
         d->columns[j].name = efface_data_column_name(d->data, j);
         d->columns[j].offset = offsets != NULL ? offsets[j] : 0.0;
         d->columns[j].category = efface_model_is_category(d->model, j) != 0;
-        d->columns[j].least = d->columns[j].most = n_rows > 0 ? NAN : 0.0F;
+        d->columns[j].min = d->columns[j].max = n_rows > 0 ? NAN : 0.0F;
     }
     for (size_t i = 0; i < n_rows; i++) {
         efface_data_values(d->data, i, values);
@@ -98,9 +98,9 @@ static void print_columns(const cli_model_details *details) {
         const cli_column_details *const column = &details->columns[j];
         const int digits = column->offset == 0.0 ? 6 : 17;
         printf("%6" PRIu32, details->numbers[j] + 1);
-        print_end(column, column->least, width, digits);
+        print_end(column, column->min, width, digits);
         putchar(' ');
-        print_end(column, column->most, width, digits);
+        print_end(column, column->max, width, digits);
         if (details->bounds_given)
             printf("  %.*g to %.*g", digits, (double)column->low + column->offset, digits,
                    (double)column->high + column->offset);
@@ -142,8 +142,8 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
         cli_json_open(json, NULL, '{');
         cli_json_whole(json, "number", details->numbers[j] + UINT64_C(1));
         cli_json_text(json, "name", column->name);
-        cli_json_real(json, "least", (double)column->least + column->offset);
-        cli_json_real(json, "most", (double)column->most + column->offset);
+        cli_json_real(json, "least", (double)column->min + column->offset);
+        cli_json_real(json, "most", (double)column->max + column->offset);
         cli_json_real(json, "offset", column->offset);
         if (details->bounds_given) {
             cli_json_real(json, "min", (double)column->low + column->offset);

@@ -10,7 +10,7 @@ typedef struct cli_column_details {
     const char *name;   /* or NULL */
     bool category;      /* values have no order */
     uint64_t n_missing; /* values */
-    float least, most;  /* as the set holds them, without; NaN if there are none */
+    float min, max;     /* as the set holds them, without; NaN if there are none */
     double offset;
     float low, high; /* the same for bounds that were given */
     bool coarse;     /* the grid keeps less than 8 bits of it */

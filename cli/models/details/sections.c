@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 20, MOST_NAME = 32, CELL = 13 };
+enum { MAX_ROWS = 20, MAX_NAME = 32, CELL = 13 };
 
 cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *columns,
                               uint32_t n_columns, uint32_t n_rows) {
@@ -67,12 +67,11 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 /* Marks the rows to be shown, in their order: all, or the largest. */
-static uint32_t choose_rows(const cli_section *s, uint32_t chosen[MOST_ROWS]) {
-    const uint32_t most =
-        s->most_shown > 0 && s->most_shown < MOST_ROWS ? s->most_shown : MOST_ROWS;
-    const uint32_t n = s->n_rows < most ? s->n_rows : most;
+static uint32_t choose_rows(const cli_section *s, uint32_t chosen[MAX_ROWS]) {
+    const uint32_t max = s->max_shown > 0 && s->max_shown < MAX_ROWS ? s->max_shown : MAX_ROWS;
+    const uint32_t n = s->n_rows < max ? s->n_rows : max;
     sized *const rows =
-        s->n_rows > n && s->most_shown == 0 ? malloc(s->n_rows * sizeof *rows) : NULL;
+        s->n_rows > n && s->max_shown == 0 ? malloc(s->n_rows * sizeof *rows) : NULL;
     for (uint32_t i = 0; i < s->n_rows && rows != NULL; i++) {
         const double size = s->n_columns > 0 ? fabs(s->values[(size_t)i * s->n_columns]) : 0.0;
         rows[i] = (sized){i, size == size ? size : 0.0};
@@ -123,12 +122,12 @@ static void put_cell(cli_cell kind, double value) {
 }
 
 static void print_list(const cli_section *s) {
-    uint32_t rows[MOST_ROWS];
+    uint32_t rows[MAX_ROWS];
     const uint32_t n = choose_rows(s, rows);
     int width = characters(s->row_name);
     for (uint32_t i = 0; i < n; i++)
         width = characters(s->names[rows[i]]) > width ? characters(s->names[rows[i]]) : width;
-    width = width > MOST_NAME ? MOST_NAME : width;
+    width = width > MAX_NAME ? MAX_NAME : width;
     put_padded(s->row_name, width);
     for (uint32_t j = 0; j < s->n_columns; j++)
         printf(" %*s", CELL - 1, s->columns[j].heading);
@@ -149,7 +148,7 @@ static void print_list(const cli_section *s) {
 static void print_names(const cli_section *s) {
     enum { WIDTH = 80, INDENT = 10 };
     int column = printf("%-9s ", s->rows_name);
-    for (uint32_t i = 0; i < s->n_rows && i < MOST_ROWS; i++) {
+    for (uint32_t i = 0; i < s->n_rows && i < MAX_ROWS; i++) {
         const int n = characters(s->names[i]) + 2;
         if (i > 0 && column + n > WIDTH) {
             printf("\n%*s", INDENT, "");
@@ -159,8 +158,8 @@ static void print_names(const cli_section *s) {
         fputs(i + 1 < s->n_rows ? ", " : "", stdout);
         column += n;
     }
-    if (s->n_rows > MOST_ROWS)
-        printf("and %" PRIu32 " more", s->n_rows - MOST_ROWS);
+    if (s->n_rows > MAX_ROWS)
+        printf("and %" PRIu32 " more", s->n_rows - MAX_ROWS);
     putchar('\n');
 }
 

@@ -26,8 +26,8 @@ typedef struct cli_section {
     uint32_t n_rows;
     char **names; /* n_rows each */
     double *values;
-    const char *table;   /* that export writes, for text that would be too long; or NULL */
-    uint32_t most_shown; /* in text, of the first rows; 0: as below */
+    const char *table;  /* that export writes, for text that would be too long; or NULL */
+    uint32_t max_shown; /* in text, of the first rows; 0: as below */
 } cli_section;
 
 typedef struct cli_sections {
@@ -45,7 +45,7 @@ void cli_sections_free(cli_sections *sections);
 void cli_section_name(cli_section *section, uint32_t row, const char *name);
 
 /* Text shows twenty rows of a list at most, those whose first numbers are the largest; or the first
- * `most_shown`. JSON has all, as fields within an object that is open. */
+ * `max_shown`. JSON has all, as fields within an object that is open. */
 void cli_print_sections(const cli_sections *sections);
 void cli_json_sections(cli_json *json, const cli_sections *sections);
 

@@ -77,15 +77,6 @@ static bool has_target(const efface_model *model) {
     return efface_forest_get_params(model).target != EFFACE_NO_COLUMN;
 }
 
-/* Rows that take no part. */
-static void warn_without(const efface_model *model) {
-    const uint64_t n = efface_model_get_info(model).n_rows - efface_forest_get_info(model).n_rows;
-    if (n > 0)
-        cli_warn("%" PRIu64 " row%s no %s, and take%s no part in the model", n,
-                 n == 1 ? " has" : "s have", has_target(model) ? "target" : "class",
-                 n == 1 ? "s" : "");
-}
-
 /* Classes that make no sense: one, or as many as there are rows. */
 static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     enum { MANY = 20 };
@@ -141,11 +132,12 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
 }
 
 static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+    const uint64_t n_rows = efface_model_get_info(model).n_rows;
+    const char *const what = has_target(model) ? "target" : "class";
     (void)room;
-    warn_without(model);
+    cli_warn_without(n_rows - efface_forest_get_info(model).n_rows, what);
     if (efface_model_get_info(model).n_numbers == 0)
-        cli_warn("the model cannot predict yet: no row has a %s",
-                 has_target(model) ? "target" : "class");
+        cli_warn("the model cannot predict yet: no row has a %s", what);
     else if (has_target(model))
         warn_coarse(model, chosen);
     else

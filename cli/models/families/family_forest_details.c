@@ -36,7 +36,7 @@ static int read_importances(const cli_asked *of, const efface_table *table, impo
 }
 
 static int add_importances(cli_model_details *d) {
-    enum { MOST_SHOWN = 5 };
+    enum { MAX_SHOWN = 5 };
     const cli_asked of = cli_asked_of(d);
     efface_table table;
     if (cli_asked_find_table(&of, "importances", &table, NULL) != EFFACE_OK)
@@ -51,7 +51,7 @@ static int add_importances(cli_model_details *d) {
         s->row_name = "input";
         s->rows_name = "importances";
         s->table = "importances";
-        s->most_shown = MOST_SHOWN;
+        s->max_shown = MAX_SHOWN;
     }
     for (uint32_t i = 0; i < n && code == CLI_DONE; i++) {
         char made_up[CLI_MADE_UP];

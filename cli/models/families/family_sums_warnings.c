@@ -1,6 +1,8 @@
 /* What fit warns of after it summed up rows. Nothing here is an error. */
 #include "input/columns/column_offsets.h"
 #include "models/families/family_sums_details.h"
+
+#include "models/families/family_table.h"
 #include "ranks.h"
 
 #include <inttypes.h>
@@ -112,10 +114,7 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
     if (code == CLI_DONE && rows != NULL && counts != NULL &&
         count_rows(rows, &classes, counts) == CLI_DONE) {
-        const uint64_t n_without = counts[classes.n];
-        if (n_without > 0)
-            cli_warn("%" PRIu64 " row%s no class, and take%s no part in the model", n_without,
-                     n_without == 1 ? " has" : "s have", n_without == 1 ? "s" : "");
+        cli_warn_without(counts[classes.n], "class");
         say_single(&classes, counts);
     }
     free(counts);

@@ -1,6 +1,7 @@
 /* The table of families and their presets. */
 #include "models/families/family_table.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The first is the one that fit takes if none is named. The first of those with a number is the
@@ -64,4 +65,10 @@ const cli_family *cli_family_of(efface_family number) {
 const char *cli_family_note(const efface_model *model) {
     const cli_family *const family = cli_family_of(efface_model_get_info(model).family);
     return family != NULL && family->note != NULL ? family->note(model) : NULL;
+}
+
+void cli_warn_without(uint64_t n, const char *what) {
+    if (n > 0)
+        cli_warn("%" PRIu64 " row%s no %s, and take%s no part in the model", n,
+                 n == 1 ? " has" : "s have", what, n == 1 ? "s" : "");
 }

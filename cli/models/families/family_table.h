@@ -73,6 +73,9 @@ void cli_family_lines(char lines[512], const char *behind);
 /* The first with a number, which is the family itself; NULL if the command line knows none. */
 const cli_family *cli_family_of(efface_family number);
 
+/* Warns of rows that have no "class" or "target". */
+void cli_warn_without(uint64_t n_rows, const char *what);
+
 /* What a family has to note about a model; or NULL. */
 const char *cli_family_note(const efface_model *model);
 
