@@ -61,21 +61,21 @@ static int print_help_on(const cli_command *command, int n_arguments, char **arg
     return CLI_DONE;
 }
 
-static bool has(int n_arguments, char **arguments, const char *word) {
+static bool has_word(int n_arguments, char **arguments, const char *word) {
     for (int i = 0; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
         if (strcmp(arguments[i], word) == 0)
             return true;
     return false;
 }
 
-static int run(int n_arguments, char **arguments) {
+static int run_arguments(int n_arguments, char **arguments) {
     if (n_arguments < 2) {
         print_help(stderr);
         return CLI_USAGE;
     }
     const char *name = arguments[1];
-    bool help =
-        has(n_arguments - 2, arguments + 2, "--help") || has(n_arguments - 2, arguments + 2, "-h");
+    bool help = has_word(n_arguments - 2, arguments + 2, "--help") ||
+                has_word(n_arguments - 2, arguments + 2, "-h");
     if (strcmp(name, "--version") == 0) {
         printf("%s %s\n", program->name, efface_version());
         return CLI_DONE;
@@ -102,9 +102,9 @@ int cli_run_program(const cli_program *of, int n_arguments, char **arguments) {
     /* Whole lines: what several processes say, or somebody types, does not get in between. */
     (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     /* Before anything else: what is wrong with the other arguments is said as JSON, too. */
-    if (has(n_arguments, arguments, "--json"))
+    if (has_word(n_arguments, arguments, "--json"))
         cli_messages_as_json();
-    const int code = run(n_arguments, arguments);
+    const int code = run_arguments(n_arguments, arguments);
     cli_progress_end();
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {

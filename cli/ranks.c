@@ -21,57 +21,58 @@ static bool joined, over, lost;
 /* ---- the group that the library uses */
 
 /* The outcome of an operation of the engine. */
-static int outcome(int failed) {
+static int engine_outcome(int failed) {
     if (failed != 0)
         over = lost = true;
     return failed;
 }
 
-static int agree(void *context, uint64_t *number) {
+static int ranks_agree(void *context, uint64_t *number) {
     uint64_t least = engine.size + *number;
     (void)context;
-    if (over || outcome(engine.agree(engine.context, &least)) != 0)
+    if (over || engine_outcome(engine.agree(engine.context, &least)) != 0)
         return 1;
     over = least < engine.size;
     *number = least - engine.size;
     return over;
 }
 
-static int sum_64(void *context, uint64_t *numbers, size_t n) {
+static int ranks_sum_64(void *context, uint64_t *numbers, size_t n) {
     (void)context;
-    return over || outcome(engine.sum_64(engine.context, numbers, n));
+    return over || engine_outcome(engine.sum_64(engine.context, numbers, n));
 }
 
-static int sum_128(void *context, uint64_t *halves, size_t n) {
+static int ranks_sum_128(void *context, uint64_t *halves, size_t n) {
     (void)context;
-    return over || outcome(engine.sum_128(engine.context, halves, n));
+    return over || engine_outcome(engine.sum_128(engine.context, halves, n));
 }
 
-static int minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
+static int ranks_minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
     (void)context;
-    return over || outcome(engine.minimum(engine.context, tuples, n, width));
+    return over || engine_outcome(engine.minimum(engine.context, tuples, n, width));
 }
 
-static int gather(void *context, const void *bytes, const size_t *sizes, uint32_t root, void *all) {
+static int ranks_gather(void *context, const void *bytes, const size_t *sizes, uint32_t root,
+                        void *all) {
     (void)context;
-    return over || outcome(engine.gather(engine.context, bytes, sizes, root, all));
+    return over || engine_outcome(engine.gather(engine.context, bytes, sizes, root, all));
 }
 
-static int broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
+static int ranks_broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
     (void)context;
-    return over || outcome(engine.broadcast(engine.context, bytes, n_bytes, root));
+    return over || engine_outcome(engine.broadcast(engine.context, bytes, n_bytes, root));
 }
 
 void cli_ranks_begin(const efface_group *of) {
     engine = *of;
     group = (efface_group){.rank = of->rank,
                            .size = of->size,
-                           .sum_64 = sum_64,
-                           .sum_128 = sum_128,
-                           .minimum = minimum,
-                           .gather = gather,
-                           .broadcast = broadcast,
-                           .agree = agree};
+                           .sum_64 = ranks_sum_64,
+                           .sum_128 = ranks_sum_128,
+                           .minimum = ranks_minimum,
+                           .gather = ranks_gather,
+                           .broadcast = ranks_broadcast,
+                           .agree = ranks_agree};
     joined = true;
     /* What rank 0 prints, the others need not. */
     if (group.rank != 0 && freopen("/dev/null", "w", stdout) == NULL)
@@ -95,19 +96,19 @@ bool cli_ranks_are_over(void) {
 /* Whether an operation may begin. */
 static bool all_go_on(void) {
     uint64_t number = group.size;
-    return agree(NULL, &number) == 0;
+    return ranks_agree(NULL, &number) == 0;
 }
 
 int cli_share(void *bytes, size_t n_bytes) {
     if (!joined)
         return CLI_DONE;
-    return all_go_on() && broadcast(NULL, bytes, n_bytes, 0) == 0 ? CLI_DONE : CLI_FAILED;
+    return all_go_on() && ranks_broadcast(NULL, bytes, n_bytes, 0) == 0 ? CLI_DONE : CLI_FAILED;
 }
 
 int cli_sum(uint64_t *numbers, size_t n) {
     if (!joined)
         return CLI_DONE;
-    return all_go_on() && sum_64(NULL, numbers, n) == 0 ? CLI_DONE : CLI_FAILED;
+    return all_go_on() && ranks_sum_64(NULL, numbers, n) == 0 ? CLI_DONE : CLI_FAILED;
 }
 
 /* Fills the sizes of what each rank has; returns their sum in *n_all. */
@@ -140,7 +141,7 @@ int cli_gather(const void *bytes, size_t n_bytes, bool to_all, void **all, size_
         memcpy(*all, bytes, n_bytes);
     else if (code == CLI_DONE &&
              (!all_go_on() ||
-              gather(NULL, bytes, sizes, to_all ? EFFACE_EVERY_RANK : 0, *all) != 0))
+              ranks_gather(NULL, bytes, sizes, to_all ? EFFACE_EVERY_RANK : 0, *all) != 0))
         code = CLI_FAILED;
     if (!gets)
         *n_all = 0;
@@ -174,7 +175,7 @@ static uint32_t choose_teller(const ending *e, bool *for_all, int *code) {
 }
 
 /* Rank 0 gets the messages of the teller, and says them. */
-static bool tell(uint32_t teller, size_t n, bool for_all) {
+static bool tell_messages(uint32_t teller, size_t n, bool for_all) {
     size_t n_own;
     const cli_message *const own = cli_held_messages(&n_own);
     cli_message messages[CLI_MAX_HELD];
@@ -204,7 +205,7 @@ static bool end_together(int *code, ending *e) {
     if (engine.sum_64(engine.context, e->codes, 2 * (size_t)engine.size) != 0)
         return false;
     const uint32_t teller = choose_teller(e, &for_all, code);
-    return teller == engine.size || tell(teller, e->n_held[teller], for_all);
+    return teller == engine.size || tell_messages(teller, e->n_held[teller], for_all);
 }
 
 int cli_ranks_end(int code, bool *is_lost) {

@@ -7,7 +7,7 @@
 #include "output/json_writer.h"
 #include "ranks.h"
 
-static int spread(const char *path, const cli_open *how) {
+static int spread_store(const char *path, const cli_open *how) {
     efface_store_options options;
     efface_error error;
     cli_keys keys;
@@ -19,7 +19,7 @@ static int spread(const char *path, const cli_open *how) {
     return code;
 }
 
-static void print_result(const char *path, bool as_json) {
+static void print_spread(const char *path, bool as_json) {
     cli_json json = {.out = stdout};
     if (!as_json) {
         cli_put_text(stdout, path);
@@ -42,9 +42,9 @@ static int run_spread(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     int code = cli_parse("spread", options, n_arguments, arguments);
-    CLI_THEN(code, spread(path, &how));
+    CLI_THEN(code, spread_store(path, &how));
     if (code == CLI_DONE)
-        print_result(path, as_json);
+        print_spread(path, as_json);
     return code;
 }
 

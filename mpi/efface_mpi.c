@@ -59,7 +59,7 @@ static void tell_counts(const efface_group *engine, const efface_group_counts *o
 
 /* ---- the program */
 
-static int run(const efface_group *engine, int n_arguments, char **arguments, bool *lost) {
+static int run_together(const efface_group *engine, int n_arguments, char **arguments, bool *lost) {
     efface_group_counter counter;
     const bool counts = take_count(&n_arguments, arguments);
     const efface_group group = efface_group_counter_init(&counter, engine);
@@ -79,7 +79,7 @@ int main(int n_arguments, char **arguments) {
         return CLI_FAILED;
     const efface_status status = efface_mpi_group_create(MPI_COMM_WORLD, &engine, &error);
     if (status == EFFACE_OK)
-        code = run(&engine, n_arguments, arguments, &lost);
+        code = run_together(&engine, n_arguments, arguments, &lost);
     else
         fprintf(stderr, "efface-mpi: %s\n", error.message);
     if (lost)

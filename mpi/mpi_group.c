@@ -55,33 +55,33 @@ static void take_least(void *from, void *to, int *n, MPI_Datatype *type) {
 
 /* ---------------------------------------------------------------- the six functions */
 
-static int reduce(const engine *e, void *items, size_t n, size_t item_bytes, MPI_Datatype type,
-                  MPI_Op op) {
+static int reduce_items(const engine *e, void *items, size_t n, size_t item_bytes,
+                        MPI_Datatype type, MPI_Op op) {
     if (n > MAX_BYTES / item_bytes)
         return 1;
     return MPI_Allreduce(MPI_IN_PLACE, items, (int)n, type, op, e->comm) != MPI_SUCCESS;
 }
 
-static int sum_64(void *context, uint64_t *numbers, size_t n) {
-    return reduce(context, numbers, n, sizeof *numbers, MPI_UINT64_T, MPI_SUM);
+static int mpi_sum_64(void *context, uint64_t *numbers, size_t n) {
+    return reduce_items(context, numbers, n, sizeof *numbers, MPI_UINT64_T, MPI_SUM);
 }
 
-static int sum_128(void *context, uint64_t *halves, size_t n) {
+static int mpi_sum_128(void *context, uint64_t *halves, size_t n) {
     const engine *const e = context;
-    return reduce(e, halves, n, 2 * sizeof *halves, e->wide, e->sum_wide);
+    return reduce_items(e, halves, n, 2 * sizeof *halves, e->wide, e->sum_wide);
 }
 
-static int minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
+static int mpi_minimum(void *context, uint64_t *tuples, size_t n, size_t width) {
     const engine *const e = context;
     MPI_Datatype tuple;
     if (width == 1)
-        return reduce(e, tuples, n, sizeof *tuples, MPI_UINT64_T, MPI_MIN);
+        return reduce_items(e, tuples, n, sizeof *tuples, MPI_UINT64_T, MPI_MIN);
     if (width == 0 || width > MAX_BYTES / sizeof *tuples)
         return 1;
     if (MPI_Type_contiguous((int)width, MPI_UINT64_T, &tuple) != MPI_SUCCESS)
         return 1;
     const bool failed = MPI_Type_commit(&tuple) != MPI_SUCCESS ||
-                        reduce(e, tuples, n, width * sizeof *tuples, tuple, e->least) != 0;
+                        reduce_items(e, tuples, n, width * sizeof *tuples, tuple, e->least) != 0;
     return MPI_Type_free(&tuple) != MPI_SUCCESS || failed;
 }
 
@@ -98,7 +98,8 @@ static bool lay_out(const engine *e, const size_t *sizes) {
     return true;
 }
 
-static int gather(void *context, const void *bytes, const size_t *sizes, uint32_t root, void *all) {
+static int mpi_gather(void *context, const void *bytes, const size_t *sizes, uint32_t root,
+                      void *all) {
     const engine *const e = context;
     if (!lay_out(e, sizes))
         return 1;
@@ -110,20 +111,20 @@ static int gather(void *context, const void *bytes, const size_t *sizes, uint32_
                        e->comm) != MPI_SUCCESS;
 }
 
-static int broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
+static int mpi_broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
     const engine *const e = context;
     if (n_bytes > MAX_BYTES)
         return 1;
     return MPI_Bcast(bytes, (int)n_bytes, MPI_BYTE, (int)root, e->comm) != MPI_SUCCESS;
 }
 
-static int agree(void *context, uint64_t *number) {
-    return minimum(context, number, 1, 1);
+static int mpi_agree(void *context, uint64_t *number) {
+    return mpi_minimum(context, number, 1, 1);
 }
 
 /* ---------------------------------------------------------------- making and releasing */
 
-static efface_status fail(efface_error *error, efface_status status, const char *message) {
+static efface_status fail_with(efface_error *error, efface_status status, const char *message) {
     if (error != NULL) {
         *error = (efface_error){.status = status};
         (void)snprintf(error->message, sizeof error->message, "%s", message);
@@ -164,36 +165,36 @@ static bool is_intracommunicator(MPI_Comm comm) {
 }
 
 /* The steps that all processes go through before one of them may give up. */
-static efface_status build(MPI_Comm comm, engine *e, engine **kept, efface_error *error) {
+static efface_status build_engine(MPI_Comm comm, engine *e, engine **kept, efface_error *error) {
     if (MPI_Comm_dup(comm, &e->comm) != MPI_SUCCESS ||
         MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
         MPI_Comm_rank(e->comm, &e->rank) != MPI_SUCCESS ||
         MPI_Comm_size(e->comm, &e->size) != MPI_SUCCESS)
-        return fail(error, EFFACE_E_GROUP, "MPI could not duplicate the communicator");
+        return fail_with(error, EFFACE_E_GROUP, "MPI could not duplicate the communicator");
     if ((unsigned)e->size > EFFACE_MAX_RANKS)
-        return fail(error, EFFACE_E_ARGUMENT, "there are too many processes for a group");
+        return fail_with(error, EFFACE_E_ARGUMENT, "there are too many processes for a group");
     const bool has_parts = make_parts(e);
     if (!all_have(e->comm, has_parts))
-        return fail(error, EFFACE_E_GROUP, "MPI could not make what a group needs");
+        return fail_with(error, EFFACE_E_GROUP, "MPI could not make what a group needs");
     e->counts = malloc(2 * (size_t)e->size * sizeof *e->counts);
     *kept = malloc(sizeof **kept);
     const bool has_memory = e->counts != NULL && *kept != NULL;
     if (!all_have(e->comm, has_memory))
-        return fail(error, EFFACE_E_MEMORY, "a process has no memory for its group");
+        return fail_with(error, EFFACE_E_MEMORY, "a process has no memory for its group");
     **kept = *e;
     return EFFACE_OK;
 }
 
 efface_status efface_mpi_group_create(MPI_Comm comm, efface_group *group, efface_error *error) {
     if (group == NULL || !is_intracommunicator(comm))
-        return fail(error, EFFACE_E_ARGUMENT,
-                    "a group needs an intracommunicator, and a place where it goes");
+        return fail_with(error, EFFACE_E_ARGUMENT,
+                         "a group needs an intracommunicator, and a place where it goes");
     engine e = {.comm = MPI_COMM_NULL,
                 .wide = MPI_DATATYPE_NULL,
                 .sum_wide = MPI_OP_NULL,
                 .least = MPI_OP_NULL};
     engine *kept = NULL;
-    const efface_status status = build(comm, &e, &kept, error);
+    const efface_status status = build_engine(comm, &e, &kept, error);
     if (status != EFFACE_OK) {
         take_apart(&e);
         free(e.counts);
@@ -203,12 +204,12 @@ efface_status efface_mpi_group_create(MPI_Comm comm, efface_group *group, efface
     *group = (efface_group){.rank = (uint32_t)e.rank,
                             .size = (uint32_t)e.size,
                             .context = kept,
-                            .sum_64 = sum_64,
-                            .sum_128 = sum_128,
-                            .minimum = minimum,
-                            .gather = gather,
-                            .broadcast = broadcast,
-                            .agree = agree};
+                            .sum_64 = mpi_sum_64,
+                            .sum_128 = mpi_sum_128,
+                            .minimum = mpi_minimum,
+                            .gather = mpi_gather,
+                            .broadcast = mpi_broadcast,
+                            .agree = mpi_agree};
     return EFFACE_OK;
 }
 

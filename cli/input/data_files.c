@@ -17,7 +17,7 @@ bool cli_data_options_given(const cli_data_options *options) {
 }
 
 /* A store may know which columns its rows came from; what the command line says goes before. */
-static void apply(const cli_data_options *options, efface_load_options *load) {
+static void apply_options(const cli_data_options *options, efface_load_options *load) {
     if (options->id != NULL)
         load->id_column = options->id;
     if (options->owner != NULL)
@@ -51,7 +51,7 @@ static int find_file(const char *path) {
                : cli_not_found("there is no file '%s'", path);
 }
 
-static int explain(const cli_data_options *options, const efface_error *error) {
+static int explain_error(const cli_data_options *options, const efface_error *error) {
     const int code = cli_report_error(error);
     if (error->status == EFFACE_E_FORMAT && error->column > 0)
         cli_say("%s", options->advice != NULL
@@ -67,9 +67,9 @@ int cli_load_data(const char *path, const cli_data_options *options, efface_load
     const int code = find_file(path);
     if (code != CLI_DONE)
         return code;
-    apply(options, load);
+    apply_options(options, load);
     return efface_data_load(path, load, data, &error) == EFFACE_OK ? CLI_DONE
-                                                                   : explain(options, &error);
+                                                                   : explain_error(options, &error);
 }
 
 int cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
@@ -83,7 +83,7 @@ int cli_load_some(const char *path, const cli_data_options *options, efface_load
     why->status = EFFACE_OK;
     if (code != CLI_DONE)
         return code;
-    apply(options, load);
+    apply_options(options, load);
     const bool again = cli_can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         /* Numbers with a text among them are no column of texts. */
@@ -94,8 +94,8 @@ int cli_load_some(const char *path, const cli_data_options *options, efface_load
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
             /* Texts that come twice make no ids, but nobody said that they were ids. */
             if (error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK)
-                return explain(options, why);
-            return again ? cli_report_error(&error) : explain(options, &error);
+                return explain_error(options, why);
+            return again ? cli_report_error(&error) : explain_error(options, &error);
         }
         *why = error;
         snprintf(numbers[i], sizeof numbers[i], "%" PRIu64, error.column);

@@ -19,7 +19,7 @@ bool cli_read_whole(const char *text, uint64_t max, uint64_t *out) {
     return true;
 }
 
-static bool add_text(cli_texts *texts, const char *text) {
+static bool append_text(cli_texts *texts, const char *text) {
     const char **const items = cli_one_more(texts->items, texts->n, sizeof *items);
     if (items == NULL)
         return false;
@@ -38,7 +38,7 @@ static bool read_value(const cli_option *option, const char *text) {
     uint64_t whole;
     switch (option->kind) {
     case CLI_TEXT: *(const char **)option->value = text; return text[0] != '\0';
-    case CLI_TEXTS: return text[0] != '\0' && add_text(option->value, text);
+    case CLI_TEXTS: return text[0] != '\0' && append_text(option->value, text);
     case CLI_COUNT:
     case CLI_WHOLE:
         if (!cli_read_whole(text, UINT32_MAX, &whole) || (option->kind == CLI_COUNT && whole == 0))
@@ -118,7 +118,7 @@ static int read_place(const char *command, const cli_option **next, const char *
     if ((*next)->name == NULL)
         return cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
     if ((*next)->kind == CLI_PLACES)
-        return add_text((*next)->value, argument) ? CLI_DONE : cli_out_of_memory();
+        return append_text((*next)->value, argument) ? CLI_DONE : cli_out_of_memory();
     *(const char **)(*next)->value = argument;
     (*next)++;
     return CLI_DONE;

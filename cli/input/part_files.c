@@ -33,7 +33,7 @@ static size_t first_of(const parts *p) {
 
 /* ---- kinds */
 
-static void note(parts *p, int column, efface_text_kind kind, uint64_t number) {
+static void note_kind(parts *p, int column, efface_text_kind kind, uint64_t number) {
     if (efface_texts_find(p->load->texts, kind, number) != NULL)
         p->found.texts[column]++;
     else
@@ -46,14 +46,14 @@ static void note_kinds(parts *p, const efface_data *set) {
         return;
     const efface_row first = efface_data_row(set, 0);
     if (p->load->id_column != NULL)
-        note(p, IDS, EFFACE_TEXT_ID, first.id);
+        note_kind(p, IDS, EFFACE_TEXT_ID, first.id);
     if (first.label != EFFACE_NO_LABEL)
-        note(p, LABELS, EFFACE_TEXT_LABEL, (uint64_t)first.label);
+        note_kind(p, LABELS, EFFACE_TEXT_LABEL, (uint64_t)first.label);
     for (size_t i = 0; i < n; i++) {
         const uint64_t owner = efface_data_row(set, i).owner;
         if (owner == EFFACE_NO_OWNER)
             continue;
-        note(p, OWNERS, EFFACE_TEXT_OWNER, owner);
+        note_kind(p, OWNERS, EFFACE_TEXT_OWNER, owner);
         return;
     }
 }
@@ -85,7 +85,7 @@ static int say_other_columns(const parts *p, size_t file) {
 }
 
 /* The names of columns, a line each. */
-static char *list_names(const efface_data *set) {
+static char *name_lines(const efface_data *set) {
     char *list = NULL;
     size_t n_bytes;
     FILE *const out = open_memstream(&list, &n_bytes);
@@ -98,7 +98,7 @@ static char *list_names(const efface_data *set) {
 
 /* All files are like the first, which rank 0 has read. */
 static int check_columns(const parts *p) {
-    char *const own = list_names(p->sets[first_of(p)]);
+    char *const own = name_lines(p->sets[first_of(p)]);
     uint64_t n_bytes = own != NULL ? strlen(own) + 1 : 0;
     if (own == NULL)
         return cli_out_of_memory();
@@ -112,7 +112,7 @@ static int check_columns(const parts *p) {
     if (code == CLI_DONE)
         code = cli_share(wanted, (size_t)n_bytes);
     for (size_t i = 0; i < p->paths->n && code == CLI_DONE; i++) {
-        char *const names = p->sets[i] != NULL ? list_names(p->sets[i]) : NULL;
+        char *const names = p->sets[i] != NULL ? name_lines(p->sets[i]) : NULL;
         if (p->sets[i] != NULL && names == NULL)
             code = cli_out_of_memory();
         else if (names != NULL && strcmp(names, wanted) != 0)
@@ -153,8 +153,8 @@ static void free_batch(batch *b) {
 }
 
 /* Adds all rows of a set, their ids moved up. */
-static efface_status append(efface_data *to, const efface_data *from, uint64_t move, batch *b,
-                            efface_error *error) {
+static efface_status append_rows(efface_data *to, const efface_data *from, uint64_t move, batch *b,
+                                 efface_error *error) {
     const uint32_t n_columns = efface_data_n_columns(from);
     const size_t n_rows = efface_data_n_rows(from);
     efface_status status = EFFACE_OK;
@@ -187,7 +187,7 @@ static int say_which(const parts *p, size_t file, const efface_error *error) {
 }
 
 /* Makes one set of those of this rank, which are released on the way. */
-static int combine(parts *p, efface_data **out) {
+static int combine_sets(parts *p, efface_data **out) {
     const efface_data *const first = p->sets[first_of(p)];
     efface_error error;
     batch b;
@@ -197,7 +197,7 @@ static int combine(parts *p, efface_data **out) {
     if (code == CLI_DONE && p->load->missing)
         efface_data_allow_missing(*out);
     for (size_t i = 0; i < p->paths->n && code == CLI_DONE; i++) {
-        if (p->sets[i] != NULL && append(*out, p->sets[i], move, &b, &error) != EFFACE_OK)
+        if (p->sets[i] != NULL && append_rows(*out, p->sets[i], move, &b, &error) != EFFACE_OK)
             code = say_which(p, i, &error);
         move += p->load->id_column == NULL ? p->n_rows[i] : 0;
         efface_data_free(p->sets[i]);
@@ -231,7 +231,7 @@ static int load_files(parts *p, const cli_data_options *options, efface_load_opt
 }
 
 /* One set of all that this rank has read. */
-static int unite(parts *p, efface_data **set) {
+static int unite_sets(parts *p, efface_data **set) {
     if (p->paths->n == 1) {
         *set = p->sets[0];
         p->sets[0] = NULL;
@@ -240,11 +240,11 @@ static int unite(parts *p, efface_data **set) {
     int code = cli_sum(p->n_rows, p->paths->n);
     CLI_THEN(code, check_columns(p));
     CLI_THEN(code, check_kinds(p));
-    CLI_THEN(code, combine(p, set));
+    CLI_THEN(code, combine_sets(p, set));
     return code;
 }
 
-static int join(efface_data *data) {
+static int join_group(efface_data *data) {
     efface_error error;
     return cli_group() != NULL ? cli_outcome(efface_data_join(data, cli_group(), &error), &error)
                                : CLI_DONE;
@@ -262,8 +262,8 @@ int cli_load_parts(const cli_texts *paths, const cli_data_options *options,
     efface_data *set = NULL;
     int code = p.sets != NULL && p.n_rows != NULL ? CLI_DONE : cli_out_of_memory();
     CLI_THEN(code, load_files(&p, options, load));
-    CLI_THEN(code, unite(&p, &set));
-    CLI_THEN(code, join(set));
+    CLI_THEN(code, unite_sets(&p, &set));
+    CLI_THEN(code, join_group(set));
     for (size_t i = 0; i < paths->n && p.sets != NULL; i++)
         efface_data_free(p.sets[i]);
     free(p.sets);

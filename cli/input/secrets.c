@@ -43,12 +43,12 @@ static size_t bytes_of(cli_key kind) {
     return EFFACE_RECEIPT_KEY_BYTES;
 }
 
-static const char *name_of(cli_key kind) {
+static const char *key_name(cli_key kind) {
     static const char *const names[] = {"secret", "public", "receipt"};
     return names[kind];
 }
 
-static int write_text(const char *path, mode_t mode, const char *text, size_t n_bytes) {
+static int write_new_file(const char *path, mode_t mode, const char *text, size_t n_bytes) {
     const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0 && errno == EEXIST)
         return cli_failed("%s exists already, and keys are not overwritten; choose another name",
@@ -68,7 +68,8 @@ int cli_write_key(const char *path, cli_key kind, const unsigned char *key) {
     char text[2 * EFFACE_SECRET_KEY_BYTES + 2];
     cli_hex(key, n_bytes, text);
     text[2 * n_bytes] = '\n';
-    const int code = write_text(path, kind == CLI_PUBLIC_KEY ? 0644 : 0600, text, 2 * n_bytes + 1);
+    const int code =
+        write_new_file(path, kind == CLI_PUBLIC_KEY ? 0644 : 0600, text, 2 * n_bytes + 1);
     cli_wipe(text, sizeof text);
     return code;
 }
@@ -94,11 +95,11 @@ int cli_read_key(const char *path, cli_key kind, unsigned char *key) {
                    : cli_failed("cannot read %s: %s", path, strerror(errno));
     const ssize_t n = read(file, text, sizeof text - 1);
     if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
-        cli_warn("other users can read the %s key %s; run chmod 600 on it", name_of(kind), path);
+        cli_warn("other users can read the %s key %s; run chmod 600 on it", key_name(kind), path);
     (void)close(file);
     const bool ok = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
     return ok ? CLI_DONE
               : cli_failed("%s is not a %s key; efface receipt keys makes keys", path,
-                           name_of(kind));
+                           key_name(kind));
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_of(const char *path) {
+static const char *file_name(const char *path) {
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
@@ -29,10 +29,10 @@ int cli_read_lines(const char *path, const char *what, cli_line_taker *take, voi
                    ? take(context, line, number)
                    : cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of "
                                 "%s",
-                                name_of(path), number, what);
+                                file_name(path), number, what);
     }
     if (code == CLI_DONE && ferror(file) != 0)
-        code = cli_failed("cannot read %s: %s", name_of(path), strerror(errno));
+        code = cli_failed("cannot read %s: %s", file_name(path), strerror(errno));
     free(line);
     if (!from_stdin)
         fclose(file);
@@ -70,7 +70,7 @@ static int read_lines(const char *path, const char *what, cli_lines *lines) {
     memset(lines, 0, sizeof *lines);
     const int code = cli_read_lines(path, what, add_line, lines);
     return code == CLI_DONE && lines->n == 0
-               ? cli_failed("there are no %s in %s", what, name_of(path))
+               ? cli_failed("there are no %s in %s", what, file_name(path))
                : code;
 }
 

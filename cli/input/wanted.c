@@ -75,7 +75,8 @@ static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
 
 /* Where the ids, or owners, of the store are texts, so is this. Else whole numbers are numbers, and
  * anything else is one text, commas and all. */
-static int want(cli_wanted *wanted, cli_ids *ids, const efface_store *store, const char *text) {
+static int want_text(cli_wanted *wanted, cli_ids *ids, const efface_store *store,
+                     const char *text) {
     bool no_memory;
     if (has_texts(store, ids == &wanted->owners))
         return add_named(wanted, ids, store, text);
@@ -88,7 +89,7 @@ static int want(cli_wanted *wanted, cli_ids *ids, const efface_store *store, con
 
 /* A line as CSV has a field: without the mark that some programs begin files with, and without
  * blanks around it. */
-static char *trim(char *line, bool is_first) {
+static char *trim_line(char *line, bool is_first) {
     static const char mark[] = "\xEF\xBB\xBF", blanks[] = " \t\r\n";
     if (is_first && strncmp(line, mark, sizeof mark - 1) == 0)
         line += sizeof mark - 1;
@@ -98,7 +99,7 @@ static char *trim(char *line, bool is_first) {
     return line;
 }
 
-static const char *after(const char *line, const char *prefix) {
+static const char *after_prefix(const char *line, const char *prefix) {
     const size_t n = strlen(prefix);
     return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
 }
@@ -112,33 +113,33 @@ typedef struct wanted_file {
 static int want_line(void *context, char *text, size_t number) {
     const wanted_file *const file = context;
     cli_wanted *const wanted = file->wanted;
-    const char *const line = trim(text, number == 1), *rest;
+    const char *const line = trim_line(text, number == 1), *rest;
     if (line[0] == '\0')
         return CLI_DONE;
-    if ((rest = after(line, "key:")) != NULL)
+    if ((rest = after_prefix(line, "key:")) != NULL)
         return add_named(wanted, &wanted->rows, file->store, rest);
-    if ((rest = after(line, "owner:")) != NULL)
-        return want(wanted, &wanted->owners, file->store, rest);
-    if ((rest = after(line, "owner-key:")) != NULL)
+    if ((rest = after_prefix(line, "owner:")) != NULL)
+        return want_text(wanted, &wanted->owners, file->store, rest);
+    if ((rest = after_prefix(line, "owner-key:")) != NULL)
         return add_named(wanted, &wanted->owners, file->store, rest);
-    rest = after(line, "id:");
-    return want(wanted, &wanted->rows, file->store, rest != NULL ? rest : line);
+    rest = after_prefix(line, "id:");
+    return want_text(wanted, &wanted->rows, file->store, rest != NULL ? rest : line);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_wanted(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
 static int compare_named(const void *a, const void *b) {
-    return compare(&((const cli_named *)a)->id, &((const cli_named *)b)->id);
+    return compare_wanted(&((const cli_named *)a)->id, &((const cli_named *)b)->id);
 }
 
 static void sort_ids(cli_ids *ids) {
     size_t n = 0;
     if (ids->n == 0)
         return;
-    qsort(ids->items, ids->n, sizeof *ids->items, compare);
+    qsort(ids->items, ids->n, sizeof *ids->items, compare_wanted);
     for (size_t i = 0; i < ids->n; i++)
         if (i == 0 || ids->items[i] != ids->items[i - 1])
             ids->items[n++] = ids->items[i];
@@ -182,11 +183,11 @@ static int read_who(const cli_who *who, const efface_store *store, cli_wanted *w
     wanted_file file = {wanted, store};
     int code = CLI_DONE;
     for (size_t i = 0; i < who->ids.n && code == CLI_DONE; i++)
-        code = want(wanted, &wanted->rows, store, who->ids.items[i]);
+        code = want_text(wanted, &wanted->rows, store, who->ids.items[i]);
     for (size_t i = 0; i < who->keys.n && code == CLI_DONE; i++)
         code = add_named(wanted, &wanted->rows, store, who->keys.items[i]);
     for (size_t i = 0; i < who->owners.n && code == CLI_DONE; i++)
-        code = want(wanted, &wanted->owners, store, who->owners.items[i]);
+        code = want_text(wanted, &wanted->owners, store, who->owners.items[i]);
     for (size_t i = 0; i < who->owner_keys.n && code == CLI_DONE; i++)
         code = add_named(wanted, &wanted->owners, store, who->owner_keys.items[i]);
     for (size_t i = 0; i < who->files.n && code == CLI_DONE; i++)
@@ -214,12 +215,12 @@ const char *cli_wanted_text(const cli_wanted *wanted, uint64_t id) {
     return found != NULL ? found->text : NULL;
 }
 
-static bool contains(const cli_ids *ids, uint64_t id) {
-    return ids->n > 0 && bsearch(&id, ids->items, ids->n, sizeof id, compare) != NULL;
+static bool has_id(const cli_ids *ids, uint64_t id) {
+    return ids->n > 0 && bsearch(&id, ids->items, ids->n, sizeof id, compare_wanted) != NULL;
 }
 
 bool cli_wanted_has(const cli_wanted *wanted, uint64_t id) {
-    return contains(&wanted->rows, id) || contains(&wanted->owners, id);
+    return has_id(&wanted->rows, id) || has_id(&wanted->owners, id);
 }
 
 efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missing) {
@@ -254,7 +255,7 @@ static size_t list_missing(FILE *out, const cli_wanted *wanted, const efface_dat
             put_missing(out, wanted, "id", wanted->rows.items[i], n++);
     }
     for (size_t i = 0; i < wanted->owners.n; i++)
-        if (!contains(owners, wanted->owners.items[i]))
+        if (!has_id(owners, wanted->owners.items[i]))
             put_missing(out, wanted, "owner", wanted->owners.items[i], n++);
     if (n > MAX_MISSING)
         fprintf(out, " and %zu more", n - MAX_MISSING);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-static bool continues(unsigned char byte) {
+static bool is_continuation(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
 }
 
@@ -14,14 +14,14 @@ static size_t character_bytes(const unsigned char *c) {
     if (c[0] < 0x80)
         return 1;
     if (c[0] >= 0xC2 && c[0] <= 0xDF)
-        return continues(c[1]) ? 2 : 0;
+        return is_continuation(c[1]) ? 2 : 0;
     if (c[0] >= 0xE0 && c[0] <= 0xEF) {
         const unsigned char min = c[0] == 0xE0 ? 0xA0 : 0x80, max = c[0] == 0xED ? 0x9F : 0xBF;
-        return c[1] >= min && c[1] <= max && continues(c[2]) ? 3 : 0;
+        return c[1] >= min && c[1] <= max && is_continuation(c[2]) ? 3 : 0;
     }
     if (c[0] >= 0xF0 && c[0] <= 0xF4) {
         const unsigned char min = c[0] == 0xF0 ? 0x90 : 0x80, max = c[0] == 0xF4 ? 0x8F : 0xBF;
-        return c[1] >= min && c[1] <= max && continues(c[2]) && continues(c[3]) ? 4 : 0;
+        return c[1] >= min && c[1] <= max && is_continuation(c[2]) && is_continuation(c[3]) ? 4 : 0;
     }
     return 0;
 }

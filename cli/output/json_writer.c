@@ -8,7 +8,7 @@
 
 /* A byte that is no UTF-8 is written as the text \xHH, as in other output: JSON has no other way to
  * hold it. A text that has these characters by itself looks the same. */
-static void write_text(FILE *out, const char *text) {
+static void write_json_text(FILE *out, const char *text) {
     fputc('"', out);
     while (*text != '\0') {
         const cli_character next = cli_next_character(text);
@@ -26,18 +26,18 @@ static void write_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-static void begin(cli_json *json, const char *key) {
+static void begin_value(cli_json *json, const char *key) {
     if (json->filled[json->depth])
         fputc(',', json->out);
     json->filled[json->depth] = true;
     if (key == NULL)
         return;
-    write_text(json->out, key);
+    write_json_text(json->out, key);
     fputc(':', json->out);
 }
 
 void cli_json_open(cli_json *json, const char *key, char bracket) {
-    begin(json, key);
+    begin_value(json, key);
     fputc(bracket, json->out);
     assert(json->depth + 1 < CLI_JSON_DEPTH);
     json->filled[++json->depth] = false;
@@ -62,15 +62,15 @@ void cli_json_close_all(cli_json *json) {
 }
 
 void cli_json_text(cli_json *json, const char *key, const char *text) {
-    begin(json, key);
+    begin_value(json, key);
     if (text == NULL)
         fputs("null", json->out);
     else
-        write_text(json->out, text);
+        write_json_text(json->out, text);
 }
 
 void cli_json_whole(cli_json *json, const char *key, uint64_t value) {
-    begin(json, key);
+    begin_value(json, key);
     fprintf(json->out, "%" PRIu64, value);
 }
 
@@ -82,7 +82,7 @@ void cli_json_whole_or_null(cli_json *json, const char *key, uint64_t value) {
 }
 
 void cli_json_real(cli_json *json, const char *key, double value) {
-    begin(json, key);
+    begin_value(json, key);
     if (isfinite(value))
         fprintf(json->out, "%.17g", value);
     else
@@ -90,17 +90,17 @@ void cli_json_real(cli_json *json, const char *key, double value) {
 }
 
 void cli_json_seconds(cli_json *json, const char *key, double value) {
-    begin(json, key);
+    begin_value(json, key);
     fprintf(json->out, "%.6f", value);
 }
 
 void cli_json_bool(cli_json *json, const char *key, bool value) {
-    begin(json, key);
+    begin_value(json, key);
     fputs(value ? "true" : "false", json->out);
 }
 
 void cli_json_raw(cli_json *json, const char *key, const char *text) {
-    begin(json, key);
+    begin_value(json, key);
     fputs(text, json->out);
 }
 

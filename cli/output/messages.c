@@ -76,7 +76,7 @@ static void say_text(const about *a, const char *message) {
     fputc('\n', stderr);
 }
 
-static void print(const about *a, const char *message) {
+static void print_message(const about *a, const char *message) {
     char *const named = cli_with_own_name(message);
     (as_json ? say_json : say_text)(a, named != NULL ? named : message);
     free(named);
@@ -94,7 +94,7 @@ const cli_message *cli_held_messages(size_t *n) {
 
 /* On a rank, errors wait for the end of the command, and so does what is said after them. All else
  * is said by rank 0. False: it is to be said now. */
-static bool hold(const about *a, const char *message) {
+static bool hold_message(const about *a, const char *message) {
     if (cli_group() == NULL)
         return false;
     if (cli_ranks_are_over())
@@ -122,12 +122,12 @@ void cli_print_held(const cli_message *messages, size_t n, const char *before) {
                          .place = m->has_place ? &m->place : NULL};
         char text[CLI_HELD_PREFIX + sizeof m->text];
         snprintf(text, sizeof text, "%s%s", i == 0 ? before : "", m->text);
-        print(&a, text);
+        print_message(&a, text);
     }
 }
 
 /* The message is put together first, so that whatever is in it can be escaped. */
-static void say(const about *a, const char *format, va_list arguments) {
+static void say_message(const about *a, const char *format, va_list arguments) {
     char short_one[1024], *long_one = NULL;
     va_list again;
     va_copy(again, arguments);
@@ -138,8 +138,8 @@ static void say(const about *a, const char *format, va_list arguments) {
     const char *const message = long_one != NULL ? long_one : short_one;
     cli_progress_end();
     fflush(stdout);
-    if (!hold(a, message))
-        print(a, message);
+    if (!hold_message(a, message))
+        print_message(a, message);
     free(long_one);
 }
 
@@ -149,7 +149,7 @@ static void say(const about *a, const char *format, va_list arguments) {
         const about what = {__VA_ARGS__};                                                          \
         va_list arguments;                                                                         \
         va_start(arguments, format);                                                               \
-        say(&what, format, arguments);                                                             \
+        say_message(&what, format, arguments);                                                     \
         va_end(arguments);                                                                         \
     } while (0)
 
@@ -198,12 +198,12 @@ static int code_of(efface_status status) {
     }
 }
 
-static int report(const efface_error *error, int code) {
+static int report_as(const efface_error *error, int code) {
     return say_status(code, error->status, error, "%s", error->message);
 }
 
 int cli_report_error(const efface_error *error) {
-    return report(error, code_of(error->status));
+    return report_as(error, code_of(error->status));
 }
 
 int cli_outcome(efface_status status, const efface_error *error) {
@@ -211,7 +211,8 @@ int cli_outcome(efface_status status, const efface_error *error) {
 }
 
 int cli_report_wrong(const efface_error *error) {
-    return report(error, error->status == EFFACE_E_ARGUMENT ? CLI_USAGE : code_of(error->status));
+    return report_as(error,
+                     error->status == EFFACE_E_ARGUMENT ? CLI_USAGE : code_of(error->status));
 }
 
 int cli_out_of_memory(void) {

@@ -63,7 +63,7 @@ typedef struct line {
     size_t n;
 } line;
 
-static void put(line *l, const char *text) {
+static void put_line(line *l, const char *text) {
     while (*text != '\0' && l->n < width)
         l->text[l->n++] = *text++;
 }
@@ -76,41 +76,41 @@ static void put_number(line *l, long long value, int min_digits) {
         value /= 10;
         min_digits--;
     } while (n > 0 && (value > 0 || min_digits > 0));
-    put(l, digits + n);
+    put_line(l, digits + n);
 }
 
 /* 0:07, 12:34, 1:02:03. */
 static void put_time(line *l, long long seconds) {
     if (seconds >= 3600) {
         put_number(l, seconds / 3600, 1);
-        put(l, ":");
+        put_line(l, ":");
     }
     put_number(l, seconds / 60 % 60, seconds >= 3600 ? 2 : 1);
-    put(l, ":");
+    put_line(l, ":");
     put_number(l, seconds % 60, 2);
 }
 
-static void draw(int signal_number) {
+static void draw_line(int signal_number) {
     (void)signal_number;
     const int kept_errno = errno;
     const long long ms = ms_since_begin();
     const int part = atomic_load(&done), since = part - atomic_load(&first_done);
     line l = {.n = 0};
     if (part >= 0) {
-        put(&l, "[");
+        put_line(&l, "[");
         for (int i = 0; i < BAR_CELLS; i++)
-            put(&l, i * WHOLE < part * BAR_CELLS ? "#" : ".");
-        put(&l, "] ");
+            put_line(&l, i * WHOLE < part * BAR_CELLS ? "#" : ".");
+        put_line(&l, "] ");
         put_number(&l, part * 100LL / WHOLE, 1);
-        put(&l, " % ");
+        put_line(&l, " % ");
     }
-    put(&l, what_now);
-    put(&l, ", ");
+    put_line(&l, what_now);
+    put_line(&l, ", ");
     put_time(&l, ms / 1000);
     if (part >= 0 && since >= ENOUGH) {
-        put(&l, ", ");
+        put_line(&l, ", ");
         put_time(&l, ((ms - atomic_load(&first_ms)) * (WHOLE - part) / since + 500) / 1000);
-        put(&l, " left");
+        put_line(&l, " left");
     }
     char text[sizeof l.text + 8];
     text[0] = '\r';
@@ -144,7 +144,7 @@ static bool catching;
 static const int caught[] = {SIGINT, SIGTERM};
 static struct sigaction before[sizeof caught / sizeof caught[0]];
 
-static void interrupt(int signal_number) {
+static void note_interrupt(int signal_number) {
     (void)signal_number;
     interrupted = 1;
 }
@@ -154,7 +154,7 @@ static void interrupt(int signal_number) {
 static void catch_signals(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = interrupt;
+    action.sa_handler = note_interrupt;
     action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
@@ -233,7 +233,7 @@ void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
     width = terminal_width();
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = draw;
+    action.sa_handler = draw_line;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGALRM, &action, NULL) != 0)

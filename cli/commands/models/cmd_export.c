@@ -69,7 +69,7 @@ typedef struct placed {
     size_t position;
 } placed;
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_placed(const void *a, const void *b) {
     const uint64_t x = ((const placed *)a)->id, y = ((const placed *)b)->id;
     return (x > y) - (x < y);
 }
@@ -82,7 +82,7 @@ static size_t *order_ids(const cli_predictions *p) {
     for (size_t i = 0; i < p->n_rows && rows != NULL; i++)
         rows[i] = (placed){p->ids[i], i};
     if (rows != NULL)
-        qsort(rows, p->n_rows, sizeof *rows, compare_ids);
+        qsort(rows, p->n_rows, sizeof *rows, compare_placed);
     for (size_t i = 0; i < p->n_rows && rows != NULL && order != NULL; i++)
         order[i] = rows[i].position;
     const bool ok = rows != NULL;

@@ -85,7 +85,7 @@ static int read_arguments(choices *c, int n_arguments, char **arguments) {
     return cli_parse(command, options, n_arguments, arguments);
 }
 
-static int read_choices(choices *c, int n_arguments, char **arguments) {
+static int read_fit_choices(choices *c, int n_arguments, char **arguments) {
     int code = read_arguments(c, n_arguments, arguments);
     CLI_THEN(code, cli_check_fit_columns(&c->columns, c->family, c->data_paths.n > 0, &c->data));
     if (code != CLI_DONE)
@@ -174,7 +174,7 @@ static int create_store(choices *c, const efface_load_options *load, const effac
     return code;
 }
 
-static int load(choices *c, efface_load_options *options, efface_data **data) {
+static int load_once(choices *c, efface_load_options *options, efface_data **data) {
     options->offsets = c->offsets.items;
     options->n_offsets = c->offsets.n;
     options->missing = c->columns.missing;
@@ -191,7 +191,7 @@ static int load_shifted(choices *c, efface_load_options *options, efface_data **
     const size_t n_given = c->offsets.n;
     if (c->offsets.propose && (c->data_paths.n > 1 || cli_group() != NULL))
         return cli_wrong("--offset auto looks at all rows of one file: give the offsets");
-    int code = load(c, options, data);
+    int code = load_once(c, options, data);
     if (code != CLI_DONE || !c->offsets.propose)
         return code;
     if (!cli_can_be_read_again(c->data_paths.items[0]))
@@ -202,10 +202,10 @@ static int load_shifted(choices *c, efface_load_options *options, efface_data **
         return code;
     efface_data_free(*data);
     *data = NULL;
-    return load(c, options, data);
+    return load_once(c, options, data);
 }
 
-static void warn(const choices *c, const cli_chosen *chosen) {
+static void warn_of_fit(const choices *c, const cli_chosen *chosen) {
     if (c->family->warn != NULL)
         c->family->warn(c->of_family, c->model, chosen);
 }
@@ -238,7 +238,7 @@ static int make_store(choices *c, efface_store **store) {
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
         chosen.of.store = *store;
-        warn(c, &chosen);
+        warn_of_fit(c, &chosen);
         if (!c->keep_texts)
             note_texts(data, options.texts);
     }
@@ -273,7 +273,7 @@ static int add_model(choices *c, efface_store **store) {
         cli_progress_end();
     }
     if (code == CLI_DONE)
-        warn(c, &chosen);
+        warn_of_fit(c, &chosen);
     free(chosen.columns);
     return code;
 }
@@ -287,7 +287,7 @@ typedef struct result {
     double seconds;
 } result;
 
-static void print_text(const choices *c, const result *r) {
+static void print_text_fit(const choices *c, const result *r) {
     cli_put_text(stdout, c->store_path);
     printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s; %.3f s\n", r->store.n_rows,
            r->store.n_rows == 1 ? "" : "s", r->store.n_columns, r->store.n_columns == 1 ? "" : "s",
@@ -298,7 +298,7 @@ static void print_text(const choices *c, const result *r) {
     printf("digest %s\n", cli_hex_of(r->model.digest).text);
 }
 
-static void print_json(const choices *c, const result *r) {
+static void print_json_fit(const choices *c, const result *r) {
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "store", c->store_path);
     cli_json_whole(&json, "rows", r->store.n_rows);
@@ -314,7 +314,7 @@ static void print_json(const choices *c, const result *r) {
     cli_json_close(&json);
 }
 
-static int print_result(const choices *c, efface_store *store, double seconds) {
+static int print_fit(const choices *c, efface_store *store, double seconds) {
     result r = {.seconds = seconds, .note = cli_family_note(c->model)};
     efface_error error;
     if (efface_store_get_info(store, &r.store, &error) != EFFACE_OK)
@@ -324,12 +324,12 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     if (code == CLI_DONE && r.facts.failed)
         code = cli_out_of_memory();
     if (code == CLI_DONE)
-        (c->json ? print_json : print_text)(c, &r);
+        (c->json ? print_json_fit : print_text_fit)(c, &r);
     cli_facts_free(&r.facts);
     return code;
 }
 
-static int fit(choices *c) {
+static int fit_model(choices *c) {
     efface_store *store = NULL;
     const bool is_new = c->data_paths.n > 0;
     const bool exists = efface_store_exists(c->store_path, cli_group()) != 0;
@@ -344,15 +344,15 @@ static int fit(choices *c) {
     c->params->seed = c->seed.value;
     const double begin = cli_now();
     CLI_THEN(code, is_new ? make_store(c, &store) : add_model(c, &store));
-    CLI_THEN(code, print_result(c, store, cli_now() - begin));
+    CLI_THEN(code, print_fit(c, store, cli_now() - begin));
     efface_store_close(store);
     return code;
 }
 
 static int run_fit(int n_arguments, char **arguments) {
     choices c = {.name = "default", .open = {.access = EFFACE_ACCESS_WRITE, .wait = -1}};
-    int code = read_choices(&c, n_arguments, arguments);
-    CLI_THEN(code, fit(&c));
+    int code = read_fit_choices(&c, n_arguments, arguments);
+    CLI_THEN(code, fit_model(&c));
     efface_model_free(c.model);
     cli_texts_free(&c.data_paths);
     cli_texts_free(&c.offset_texts);

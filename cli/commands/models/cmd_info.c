@@ -44,7 +44,7 @@ static void put_column(const cli_columns *columns, uint32_t i) {
 }
 
 /* The names of some columns. */
-static void print_columns(const cli_columns *c) {
+static void print_column_names(const cli_columns *c) {
     bool named = false;
     for (uint32_t i = 0; i < c->n; i++)
         named = named || cli_column_name(c, i) != NULL;
@@ -118,7 +118,7 @@ static void print_parts(const contents *c) {
     printf("%s rows\n", c->info.n_parts > MAX_SHOWN ? ", ..." : "");
 }
 
-static void print_json(const contents *c) {
+static void print_json_contents(const contents *c) {
     const efface_store_info *const info = &c->info;
     const cli_columns columns = {.n = info->n_columns, .store = c->store};
     cli_json json = cli_json_object(stdout);
@@ -154,7 +154,7 @@ static void print_json(const contents *c) {
     cli_json_close(&json);
 }
 
-static void print_text(const contents *c) {
+static void print_text_contents(const contents *c) {
     const efface_store_info *const info = &c->info;
     fputs("store     ", stdout);
     cli_put_text(stdout, c->path);
@@ -164,7 +164,7 @@ static void print_text(const contents *c) {
     print_parts(c);
     printf("rows      %" PRIu64 "\n", info->n_rows);
     const cli_columns columns = {.n = info->n_columns, .store = c->store};
-    print_columns(&columns);
+    print_column_names(&columns);
     print_offsets(&columns);
     printf("owners    %" PRIu64, info->n_owners);
     if (info->n_owners > 0 && info->n_unowned_rows > 0)
@@ -225,7 +225,7 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
         c->details = &details;
     }
     if (code == CLI_DONE)
-        (as_json ? print_json : print_text)(c);
+        (as_json ? print_json_contents : print_text_contents)(c);
     cli_free_details(&details);
     return code;
 }
@@ -314,7 +314,7 @@ static void print_published_text(const char *path, const efface_predictor *publi
     print_tables(published);
     print_classes(classes);
     const cli_columns c = {.n = info.n_columns, .published = published};
-    print_columns(&c);
+    print_column_names(&c);
     print_offsets(&c);
     print_inputs(published, &c);
     fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",

@@ -33,7 +33,7 @@ static int check_offsets(const choices *c, const efface_data *rows, const cli_as
     return CLI_DONE;
 }
 
-static void write_json(FILE *out, const char *model, const cli_predictions *p) {
+static void write_json_predictions(FILE *out, const char *model, const cli_predictions *p) {
     cli_json json = cli_json_object(out);
     cli_json_text(&json, "model", model);
     cli_json_whole(&json, "rows", p->n_rows);
@@ -48,7 +48,7 @@ static int write_result(const choices *c, cli_format format, const char *model,
     if (code != CLI_DONE)
         return code;
     if (format == CLI_JSON)
-        write_json(output.file, model, p);
+        write_json_predictions(output.file, model, p);
     else
         (format == CLI_NPY ? cli_npy_predictions : cli_csv_predictions)(output.file, p, NULL);
     code = cli_output_finish(&output);
@@ -71,7 +71,7 @@ typedef struct read_data {
     bool with_ids;
 } read_data;
 
-static int read_rows(const choices *c, efface_load_options *load, read_data *data) {
+static int read_rows_to_predict(const choices *c, efface_load_options *load, read_data *data) {
     efface_error error;
     if (efface_texts_create(&data->texts, &error) != EFFACE_OK)
         return cli_report_error(&error);
@@ -81,7 +81,8 @@ static int read_rows(const choices *c, efface_load_options *load, read_data *dat
     return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over);
 }
 
-static int answer(const choices *c, cli_format format, const cli_asked *by, const read_data *data) {
+static int predict_and_write(const choices *c, cli_format format, const cli_asked *by,
+                             const read_data *data) {
     const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
                                &data->passed_over};
     cli_predictions predictions = {.numbers = NULL};
@@ -115,7 +116,7 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (code == CLI_DONE && cli_is_first()) {
         efface_store_load_options(store, &load);
         load.missing = efface_model_takes_missing(model);
-        code = read_rows(c, &load, &data);
+        code = read_rows_to_predict(c, &load, &data);
         cli_wipe(&load, sizeof load);
     }
     /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
@@ -123,7 +124,7 @@ static int answer_from_store(const choices *c, cli_format format) {
         CLI_THEN(code, cli_outcome(cli_begin_like(fitted, &data.rows, &error), &error));
     if (code == CLI_DONE) {
         const cli_asked by = {.name = info.name, .model = model, .data = fitted, .store = store};
-        code = answer(c, format, &by, &data);
+        code = predict_and_write(c, format, &by, &data);
     }
     efface_model_free(model);
     efface_data_free(fitted);
@@ -167,8 +168,8 @@ static int answer_from_published(const choices *c, cli_format format) {
         offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
     load.categories = categories.items;
     load.n_categories = categories.n;
-    CLI_THEN(code, read_rows(c, &load, &data));
-    CLI_THEN(code, answer(c, format, &by, &data));
+    CLI_THEN(code, read_rows_to_predict(c, &load, &data));
+    CLI_THEN(code, predict_and_write(c, format, &by, &data));
     free(offsets);
     cli_categories_free(&categories);
     efface_predictor_free(published);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void print_json(const char *path, const efface_store_report *report) {
+static void print_json_published(const char *path, const efface_store_report *report) {
     const efface_model_report *const model = &report->models[0];
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "model", model->name);
@@ -20,7 +20,7 @@ static void print_json(const char *path, const efface_store_report *report) {
     cli_json_close(&json);
 }
 
-static void print_text(const char *path, const efface_store_report *report) {
+static void print_text_published(const char *path, const efface_store_report *report) {
     printf("%s: published as ", report->models[0].name);
     cli_put_text(stdout, path);
     printf(" (%" PRIu64 " bytes); receipt %" PRIu64 "; %.3f s\n", report->n_published_bytes,
@@ -29,7 +29,7 @@ static void print_text(const char *path, const efface_store_report *report) {
     printf("digest of the model  %s\n", cli_hex_of(report->models[0].after).text);
 }
 
-static int publish(efface_store *store, const efface_publishing *asked, bool as_json) {
+static int publish_model(efface_store *store, const efface_publishing *asked, bool as_json) {
     efface_store_report report;
     efface_error error;
     cli_progress_begin("fitting anew", 0, 0);
@@ -37,7 +37,7 @@ static int publish(efface_store *store, const efface_publishing *asked, bool as_
     cli_progress_end();
     if (status != EFFACE_OK)
         return cli_report_error(&error);
-    (as_json ? print_json : print_text)(asked->path, &report);
+    (as_json ? print_json_published : print_text_published)(asked->path, &report);
     efface_store_report_free(&report);
     return CLI_DONE;
 }
@@ -79,7 +79,7 @@ static int run_publish(int n_arguments, char **arguments) {
     if (code == CLI_DONE) {
         const efface_publishing asked = {
             .name = model.name, .path = out_path, .replace = force ? 1 : 0};
-        code = publish(store, &asked, as_json);
+        code = publish_model(store, &asked, as_json);
     }
     efface_store_close(store);
     return code;

@@ -4,7 +4,7 @@
 #include "input/secrets.h"
 #include "input/stores.h"
 
-static int rekey(efface_store *store, const char *name, uint64_t seed) {
+static int rekey_models(efface_store *store, const char *name, uint64_t seed) {
     efface_error error;
     cli_progress_begin("fitting anew", 0, 0);
     const efface_status status = efface_store_rekey(store, name, seed, &error);
@@ -38,7 +38,7 @@ static int run_rekey(int n_arguments, char **arguments) {
         !cli_ask("Fit %s%s of %s again with other randomness?", name != NULL ? "the model " : "",
                  name != NULL ? name : "all models", path))
         code = CLI_FAILED;
-    CLI_THEN(code, rekey(store, name, seed.value));
+    CLI_THEN(code, rekey_models(store, name, seed.value));
     cli_wipe(&seed, sizeof seed);
     CLI_THEN(code, cli_print_digests(store, name, ": new seed, digest ", as_json));
     efface_store_close(store);

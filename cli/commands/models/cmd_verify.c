@@ -11,7 +11,7 @@ typedef struct verdict {
     efface_difference difference;
 } verdict;
 
-static void print_json(const verdict *verdicts, size_t n, bool identical) {
+static void print_json_verdicts(const verdict *verdicts, size_t n, bool identical) {
     cli_json json = cli_json_object(stdout);
     cli_json_bool(&json, "identical", identical);
     cli_json_open(&json, "models", '[');
@@ -30,7 +30,7 @@ static void print_json(const verdict *verdicts, size_t n, bool identical) {
     cli_json_close_all(&json);
 }
 
-static void print_text(const verdict *v) {
+static void print_verdict(const verdict *v) {
     const bool identical = v->difference.identical != 0;
     printf("%s: ", v->model.name);
     cli_paint(stdout, identical ? 32 : 31);
@@ -45,7 +45,7 @@ static void print_text(const verdict *v) {
                v->difference.where[0] != '\0' ? ", " : "", v->difference.where);
 }
 
-static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
+static int compare_model(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
     char what[EFFACE_MODEL_NAME_BYTES + 16];
     efface_error error;
     snprintf(what, sizeof what, "verifying %s", v->model.name);
@@ -62,7 +62,7 @@ static bool is_gone(efface_store *store, const char *name) {
     return efface_store_find_model(store, name, &found, &error) == EFFACE_E_NOT_FOUND;
 }
 
-static int verify(efface_store *store, const char *name, bool as_json) {
+static int verify_models(efface_store *store, const char *name, bool as_json) {
     efface_stored_model *models;
     size_t n_models, n = 0;
     bool identical = true;
@@ -75,14 +75,14 @@ static int verify(efface_store *store, const char *name, bool as_json) {
             continue;
         verdict *const v = &verdicts[n];
         v->model = models[i];
-        code = compare(store, v, (unsigned)n, (unsigned)(n + n_models - i));
+        code = compare_model(store, v, (unsigned)n, (unsigned)(n + n_models - i));
         identical = identical && (code != CLI_DONE || v->difference.identical != 0);
         if (code == CLI_DONE && !as_json)
-            print_text(v);
+            print_verdict(v);
         n++;
     }
     if (code == CLI_DONE && as_json)
-        print_json(verdicts, n, identical);
+        print_json_verdicts(verdicts, n, identical);
     if (code == CLI_DONE && n == 0)
         cli_say("the store has no models, so there is nothing to compare");
     free(verdicts);
@@ -91,7 +91,7 @@ static int verify(efface_store *store, const char *name, bool as_json) {
 }
 
 static int run_verify(int n_arguments, char **arguments) {
-    return cli_run_on_models("verify", n_arguments, arguments, verify);
+    return cli_run_on_models("verify", n_arguments, arguments, verify_models);
 }
 
 const cli_command cli_verify = {

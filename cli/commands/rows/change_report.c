@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_json(const cli_change *change, const efface_store_report *report) {
+static void print_json_change(const cli_change *change, const efface_store_report *report) {
     cli_json json = cli_json_object(stdout);
     if (change->kind == CLI_LEARNED) {
         cli_json_whole(&json, "learned", report->n_learned);
@@ -59,7 +59,7 @@ static void print_new_ids(const efface_store_report *report) {
     putchar('\n');
 }
 
-static void print_text(const cli_change *change, const efface_store_report *report) {
+static void print_text_change(const cli_change *change, const efface_store_report *report) {
     const char *const verb = change->kind == CLI_LEARNED   ? "learned"
                              : change->kind == CLI_UPDATED ? "updated"
                              : change->look                ? "would be forgotten"
@@ -90,9 +90,9 @@ static void print_text(const cli_change *change, const efface_store_report *repo
 
 void cli_print_change(const cli_change *change, const efface_store_report *report) {
     if (change->json)
-        print_json(change, report);
+        print_json_change(change, report);
     else
-        print_text(change, report);
+        print_text_change(change, report);
 }
 
 static void write_hash(FILE *out, const void *list, uint64_t number) {

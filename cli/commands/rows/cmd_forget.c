@@ -13,7 +13,7 @@ typedef struct choices {
     bool dry_run, skip_missing, yes, json;
 } choices;
 
-static int read_choices(choices *c, int n_arguments, char **arguments) {
+static int read_forget_choices(choices *c, int n_arguments, char **arguments) {
     const cli_option options[] = {
         CLI_STORE_OPTIONS(c->store_path, c->change.open, c->json),
         CLI_WHO_OPTIONS(c->who),
@@ -53,8 +53,8 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
 }
 
 /* Asks with the numbers in the question: nobody knows before how many rows an owner has. */
-static int confirm(const choices *c, efface_store *store, const cli_wanted *wanted,
-                   const efface_request *request) {
+static int confirm_forget(const choices *c, efface_store *store, const cli_wanted *wanted,
+                          const efface_request *request) {
     efface_store_report report;
     uint32_t n_hard = 0;
     const int code = send_request(store, wanted, request, true, &report);
@@ -93,13 +93,13 @@ static int forget_wanted(const choices *c, efface_store *store, bool ask) {
     const efface_request request =
         cli_wanted_request(&wanted, c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL);
     if (ask)
-        CLI_THEN(code, confirm(c, store, &wanted, &request));
+        CLI_THEN(code, confirm_forget(c, store, &wanted, &request));
     CLI_THEN(code, send_and_print(c, store, &wanted, &request));
     cli_wanted_free(&wanted);
     return code;
 }
 
-static int forget(const choices *c) {
+static int forget_rows(const choices *c) {
     const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.open.wait};
     efface_store *store = NULL;
     bool ask = false;
@@ -115,8 +115,8 @@ static int forget(const choices *c) {
 
 static int run_forget(int n_arguments, char **arguments) {
     choices c = {.change = CLI_CHANGE_DEFAULTS};
-    int code = read_choices(&c, n_arguments, arguments);
-    CLI_THEN(code, forget(&c));
+    int code = read_forget_choices(&c, n_arguments, arguments);
+    CLI_THEN(code, forget_rows(&c));
     cli_who_free(&c.who);
     return code;
 }

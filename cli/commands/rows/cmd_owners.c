@@ -34,7 +34,7 @@ static void add_owner(void *context, uint64_t number, const char *text, uint64_t
 }
 
 /* Who has most comes first; then numbers before texts. */
-static int compare(const void *a, const void *b) {
+static int compare_owners(const void *a, const void *b) {
     const owner *const x = a, *const y = b;
     if (x->n_rows != y->n_rows)
         return x->n_rows > y->n_rows ? -1 : 1;
@@ -53,11 +53,11 @@ static int read_owners(efface_store *store, owners *o) {
     if (o->no_memory)
         return cli_out_of_memory();
     if (o->n > 0)
-        qsort(o->items, o->n, sizeof *o->items, compare);
+        qsort(o->items, o->n, sizeof *o->items, compare_owners);
     return CLI_DONE;
 }
 
-static void write_json(FILE *out, const void *what) {
+static void write_json_owners(FILE *out, const void *what) {
     const owners *const o = what;
     cli_json json = cli_json_object(out);
     cli_json_text(&json, "store", o->path);
@@ -74,7 +74,7 @@ static void write_json(FILE *out, const void *what) {
     cli_json_close_all(&json);
 }
 
-static void write_csv(FILE *out, const void *what) {
+static void write_csv_owners(FILE *out, const void *what) {
     const owners *const o = what;
     fputs("owner,rows\n", out);
     for (size_t i = 0; i < o->n; i++) {
@@ -83,7 +83,7 @@ static void write_csv(FILE *out, const void *what) {
     }
 }
 
-static void write_text(FILE *out, const void *what) {
+static void write_text_owners(FILE *out, const void *what) {
     const owners *const o = what;
     fprintf(out, "%zu owner%s; %" PRIu64 " of %" PRIu64 " rows have none\n", o->n,
             o->n == 1 ? "" : "s", o->info.n_unowned_rows, o->info.n_rows);
@@ -95,7 +95,8 @@ static void write_text(FILE *out, const void *what) {
 }
 
 static int write_owners(const cli_listing *l, const owners *o) {
-    const int code = cli_write_listing(l, o, write_text, write_csv, write_json);
+    const int code =
+        cli_write_listing(l, o, write_text_owners, write_csv_owners, write_json_owners);
     if (code != CLI_DONE)
         return code;
     if (l->json && !cli_is_stdout(l->out_path)) {

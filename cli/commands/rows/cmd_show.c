@@ -54,12 +54,12 @@ static int find_text(efface_store *store, efface_text_kind kind, uint64_t number
     return CLI_DONE;
 }
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_shown(const void *a, const void *b) {
     const uint64_t x = ((const shown_row *)a)->id.number, y = ((const shown_row *)b)->id.number;
     return (x > y) - (x < y);
 }
 
-static int read_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
+static int read_shown_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
     const efface_request request = cli_wanted_request(wanted, EFFACE_MISSING_FAIL);
     efface_error error;
     const efface_status status = efface_store_find(store, &request, &s->data, &error);
@@ -90,7 +90,7 @@ static int read_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
         if (code != CLI_DONE)
             return code;
     }
-    qsort(s->rows, s->n_rows, sizeof *s->rows, compare_ids);
+    qsort(s->rows, s->n_rows, sizeof *s->rows, compare_shown);
     return CLI_DONE;
 }
 
@@ -152,12 +152,12 @@ static const char *column_name(const shown *s, uint32_t column, char made_up[CLI
 }
 
 /* The value of a column, or nothing if it is missing. */
-static void format_value(char digits[32], const shown *s, uint32_t column) {
+static void format_shown(char digits[32], const shown *s, uint32_t column) {
     const cli_columns columns = {.data = s->data};
     cli_format_value(digits, s->values[column], cli_column_offset(&columns, column));
 }
 
-static void write_csv(FILE *out, const void *what) {
+static void write_csv_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     char made_up[CLI_MADE_UP], digits[32];
@@ -176,7 +176,7 @@ static void write_csv(FILE *out, const void *what) {
         cli_csv_token(out, &row->label);
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            format_value(digits, s, j);
+            format_shown(digits, s, j);
             fprintf(out, ",%s", digits);
         }
         fputc('\n', out);
@@ -200,7 +200,7 @@ static void write_models(cli_json *json, const shown *s) {
     cli_json_close(json);
 }
 
-static void write_json(FILE *out, const void *what) {
+static void write_json_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     cli_json json = cli_json_object(out);
@@ -224,7 +224,7 @@ static void write_json(FILE *out, const void *what) {
         cli_json_open(&json, "values", '[');
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            format_value(digits, s, j);
+            format_shown(digits, s, j);
             cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
         }
         cli_json_close(&json);
@@ -252,7 +252,7 @@ static void print_models(FILE *out, const shown *s) {
     }
 }
 
-static void write_text(FILE *out, const void *what) {
+static void write_text_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     char made_up[CLI_MADE_UP], digits[32];
@@ -271,7 +271,7 @@ static void write_text(FILE *out, const void *what) {
         for (uint32_t j = 0; j < n; j++) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
-            format_value(digits, s, j);
+            format_shown(digits, s, j);
             fprintf(out, " %s%s\n", digits[0] != '\0' ? digits : "missing",
                     is_text(s, j) ? " (stands for a text)" : "");
         }
@@ -297,7 +297,7 @@ static void print_summary(const cli_listing *l, const shown *s) {
 }
 
 static int write_shown(const cli_listing *l, const shown *s) {
-    const int code = cli_write_listing(l, s, write_text, write_csv, write_json);
+    const int code = cli_write_listing(l, s, write_text_rows, write_csv_rows, write_json_rows);
     if (code != CLI_DONE)
         return code;
     if (!cli_is_stdout(l->out_path))
@@ -307,14 +307,14 @@ static int write_shown(const cli_listing *l, const shown *s) {
     return CLI_DONE;
 }
 
-static int show(const cli_listing *l, const cli_who *who, shown *s) {
+static int show_rows(const cli_listing *l, const cli_who *who, shown *s) {
     efface_store *store = NULL;
     cli_wanted wanted = {.named = NULL};
     int code = cli_open_store(s->path, &l->open, &store);
     CLI_THEN(code, cli_read_who(who, store, &wanted));
     CLI_THEN(code, read_models(store, s));
     CLI_THEN(code, read_categories(store, s));
-    CLI_THEN(code, read_rows(store, &wanted, s));
+    CLI_THEN(code, read_shown_rows(store, &wanted, s));
     efface_store_close(store);
     CLI_THEN(code, write_shown(l, s));
     cli_wanted_free(&wanted);
@@ -334,7 +334,7 @@ static int run_show(int n_arguments, char **arguments) {
     CLI_THEN(code, cli_choose_form(&listing));
     if (code == CLI_DONE && !cli_who_given(&who))
         code = cli_wrong("show needs --id, --key, --owner or --from to say which rows to show");
-    CLI_THEN(code, show(&listing, &who, &s));
+    CLI_THEN(code, show_rows(&listing, &who, &s));
     free_shown(&s);
     cli_who_free(&who);
     return code;

@@ -64,7 +64,7 @@ static int share_findings(findings *f) {
     return code;
 }
 
-static void print_findings(const findings *f, bool as_json) {
+static void print_damage(const findings *f, bool as_json) {
     if (!as_json) {
         for (size_t i = 0; i < f->n; i++) {
             /* SQLite says several things at once. */
@@ -102,7 +102,7 @@ static int check_signed(efface_store *store, const char *path, findings *f) {
     return CLI_DONE;
 }
 
-static int check(efface_store *store, const char *public_key, findings *f, bool as_json) {
+static int check_store(efface_store *store, const char *public_key, findings *f, bool as_json) {
     efface_error error;
     cli_progress_begin("checking", 0, 0);
     const efface_status status = efface_store_check(store, take_note, f, &error);
@@ -116,7 +116,7 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
         return code;
     if (f->no_memory)
         return cli_out_of_memory();
-    print_findings(f, as_json);
+    print_damage(f, as_json);
     if (f->n > 0)
         cli_say("the store is damaged: restore a backup, or create the store again from the data");
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
@@ -135,7 +135,7 @@ static int run_check(int n_arguments, char **arguments) {
     findings f = {.problems = NULL};
     int code = cli_parse("check", options, n_arguments, arguments);
     CLI_THEN(code, cli_open_store(path, &how, &store));
-    CLI_THEN(code, check(store, public_key, &f, as_json));
+    CLI_THEN(code, check_store(store, public_key, &f, as_json));
     free_findings(&f);
     efface_store_close(store);
     return code;

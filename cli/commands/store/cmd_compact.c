@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static int compact(efface_store *store, uint64_t *before, uint64_t *after) {
+static int compact_store(efface_store *store, uint64_t *before, uint64_t *after) {
     efface_store_info info;
     efface_error error;
     if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
@@ -32,7 +32,7 @@ static int run_compact(int n_arguments, char **arguments) {
     uint64_t before = 0, after = 0;
     int code = cli_parse("compact", options, n_arguments, arguments);
     CLI_THEN(code, cli_open_store(path, &how, &store));
-    CLI_THEN(code, compact(store, &before, &after));
+    CLI_THEN(code, compact_store(store, &before, &after));
     efface_store_close(store);
     if (code != CLI_DONE)
         return code;

@@ -96,7 +96,8 @@ static void add_finding(void *context, size_t line, const char *problem) {
     cli_json_close(&f->list);
 }
 
-static void print_findings(const findings *f, const char *problems, bool with_key, bool as_json) {
+static void print_receipt_findings(const findings *f, const char *problems, bool with_key,
+                                   bool as_json) {
     uint64_t n_bad = 0;
     for (size_t i = 0; i < f->lines->n; i++)
         n_bad += f->bad[i];
@@ -141,7 +142,7 @@ static int verify_lines(const cli_lines *lines, const unsigned char *public_key,
         code = cli_out_of_memory();
     if (code == CLI_DONE) {
         problems[strcspn(problems, "\n")] = '\0';
-        print_findings(&f, problems, public_key != NULL, as_json);
+        print_receipt_findings(&f, problems, public_key != NULL, as_json);
         for (size_t i = 0; i < lines->n; i++)
             code = f.bad[i] ? CLI_DIFFERENT : code;
     }
@@ -280,7 +281,7 @@ static int look_in_store(const has_choices *c, efface_store *store, const unsign
     return code;
 }
 
-static int look(const has_choices *c) {
+static int look_for_rows(const has_choices *c) {
     unsigned char key[EFFACE_RECEIPT_KEY_BYTES];
     efface_store *store = NULL;
     cli_lines receipts = {.items = NULL};
@@ -318,7 +319,7 @@ static int receipt_has(int n_arguments, char **arguments) {
     if (code == CLI_DONE && c.store_path == NULL && c.how.receipt_key == NULL)
         code = cli_wrong(
             "'receipt has' needs STORE or --receipt-key FILE for the key that hashes ids");
-    CLI_THEN(code, look(&c));
+    CLI_THEN(code, look_for_rows(&c));
     cli_who_free(&c.who);
     return code;
 }

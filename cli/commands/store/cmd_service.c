@@ -25,7 +25,7 @@ static bool name_beside(char path[MAX_PATH]) {
 }
 
 /* Becomes efface-serve. Returns only if that is not possible, after a message. */
-static int become(const char *command, int n_arguments, char **arguments) {
+static int become_service(const char *command, int n_arguments, char **arguments) {
     char beside[MAX_PATH], name[] = PROGRAM, first[16];
     char **const all = calloc((size_t)n_arguments + 3, sizeof *all);
     if (all == NULL)
@@ -52,11 +52,11 @@ static int become(const char *command, int n_arguments, char **arguments) {
 }
 
 static int run_serve(int n_arguments, char **arguments) {
-    return become("serve", n_arguments, arguments);
+    return become_service("serve", n_arguments, arguments);
 }
 
 static int run_token(int n_arguments, char **arguments) {
-    return become("token", n_arguments, arguments);
+    return become_service("token", n_arguments, arguments);
 }
 
 /* The other program has the help. */

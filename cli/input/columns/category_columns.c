@@ -50,14 +50,14 @@ void cli_categories_free(cli_categories *categories) {
 /* ---- of a model */
 
 /* The number of a column of all among those of the model; n_columns if it is none of them. */
-static uint32_t place_of(const cli_chosen *chosen, uint32_t column) {
+static uint32_t place_in_model(const cli_chosen *chosen, uint32_t column) {
     uint32_t i = 0;
     while (i < chosen->n_columns && chosen->columns[i] != column)
         i++;
     return i;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_columns(const void *a, const void *b) {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
@@ -66,12 +66,12 @@ static int compare(const void *a, const void *b) {
 static void keep_chosen(const cli_chosen *chosen, cli_named_columns *categories) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < categories->n && chosen->columns != NULL; i++) {
-        const uint32_t place = place_of(chosen, categories->columns[i]);
+        const uint32_t place = place_in_model(chosen, categories->columns[i]);
         if (place < chosen->n_columns)
             categories->columns[n++] = place;
     }
     categories->n = chosen->columns != NULL ? n : categories->n;
-    qsort(categories->columns, categories->n, sizeof *categories->columns, compare);
+    qsort(categories->columns, categories->n, sizeof *categories->columns, compare_columns);
 }
 
 int cli_find_categories(const cli_texts *lists, const cli_chosen *chosen,

@@ -11,7 +11,7 @@
 
 /* ---- what the command line says */
 
-static bool add(cli_offsets *offsets, char *name, efface_offset offset) {
+static bool add_offset(cli_offsets *offsets, char *name, efface_offset offset) {
     efface_offset *const items = cli_one_more(offsets->items, offsets->n, sizeof *items);
     if (items != NULL)
         offsets->items = items;
@@ -33,7 +33,8 @@ static int read_offset(const char *text, cli_offsets *offsets) {
     if (equals == NULL || equals == text || end == equals + 1 || *end != '\0' || !isfinite(value))
         return cli_wrong("--offset cannot be '%s': it must be COLUMN=VALUE or auto", text);
     char *const name = strndup(text, (size_t)(equals - text));
-    if (name == NULL || !add(offsets, name, (efface_offset){.column = name, .value = value})) {
+    if (name == NULL ||
+        !add_offset(offsets, name, (efface_offset){.column = name, .value = value})) {
         free(name);
         return cli_out_of_memory();
     }
@@ -92,7 +93,7 @@ int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding
         char name[80], value[32];
         if (!found.collapses || found.offset == 0.0 || cli_column_offset(&columns, j) != 0.0)
             continue;
-        if (!add(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset}))
+        if (!add_offset(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset}))
             return cli_out_of_memory();
         name_for_option(name, data, j);
         cli_format_number(value, found.offset);

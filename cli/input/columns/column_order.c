@@ -35,7 +35,7 @@ static bool is_known_by_place(const order *o, uint32_t i) {
 
 /* The place in the store of a column of the set; n_store if it has none. The search goes on where
  * the last one ended: files mostly have the order of the store, or of parts of it. */
-static uint32_t place_of(const order *o, uint32_t column, uint32_t first) {
+static uint32_t place_in_store(const order *o, uint32_t column, uint32_t first) {
     const char *const name = efface_data_column_name(o->data, column);
     if (is_known_by_place(o, column))
         return column;
@@ -49,11 +49,11 @@ static uint32_t place_of(const order *o, uint32_t column, uint32_t first) {
     return o->n_store;
 }
 
-static int match_names(order *o) {
+static int match_columns_by_name(order *o) {
     uint32_t next = 0;
     for (uint32_t i = 0; i < o->n_data; i++) {
         const char *const name = efface_data_column_name(o->data, i);
-        const uint32_t place = place_of(o, i, next);
+        const uint32_t place = place_in_store(o, i, next);
         if (place < o->n_store) {
             o->source[place] = i;
             next = place + 1;
@@ -82,9 +82,9 @@ static int match_names(order *o) {
     return CLI_DONE;
 }
 
-static int match(order *o) {
+static int match_columns(order *o) {
     if (has_names(o, false) && has_names(o, true))
-        return match_names(o);
+        return match_columns_by_name(o);
     if (o->n_data != o->n_store)
         return cli_failed(
             "%s has %" PRIu32 " columns of values, but the store has %" PRIu32 "%s", o->file,
@@ -110,7 +110,7 @@ static int put_in_order(const efface_store *store, uint32_t n_columns, const cha
     if (o.source == NULL)
         return cli_out_of_memory();
     memset(o.source, 0xFF, o.n_store * sizeof *o.source);
-    int code = match(&o);
+    int code = match_columns(&o);
     for (uint32_t i = 0; code == CLI_DONE && i < o.n_store; i++)
         same = same && o.source[i] == i;
     if (code == CLI_DONE && !same && efface_data_order_columns(data, o.source, &error) != EFFACE_OK)

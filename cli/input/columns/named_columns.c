@@ -8,7 +8,7 @@
 /* ---- messages */
 
 /* The names of the columns there are, or of the first of them, as ": a, b, c"; or "". */
-static void list_names(const cli_columns *columns, char list[256]) {
+static void list_column_names(const cli_columns *columns, char list[256]) {
     size_t used = 0;
     list[0] = '\0';
     for (uint32_t i = 0; i < columns->n; i++) {
@@ -24,23 +24,23 @@ static void list_names(const cli_columns *columns, char list[256]) {
     }
 }
 
-static char lower(char c) {
+static char lower_case(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /* Whether two texts differ by no more than capitals and one letter: another, one more, one less, or
  * two that changed places. */
 static bool is_near(const char *a, const char *b) {
-    while (*a != '\0' && lower(*a) == lower(*b))
+    while (*a != '\0' && lower_case(*a) == lower_case(*b))
         a++, b++;
     size_t n = strlen(a), m = strlen(b);
-    while (n > 0 && m > 0 && lower(a[n - 1]) == lower(b[m - 1]))
+    while (n > 0 && m > 0 && lower_case(a[n - 1]) == lower_case(b[m - 1]))
         n--, m--;
-    return (n <= 1 && m <= 1) ||
-           (n == 2 && m == 2 && lower(a[0]) == lower(b[1]) && lower(a[1]) == lower(b[0]));
+    return (n <= 1 && m <= 1) || (n == 2 && m == 2 && lower_case(a[0]) == lower_case(b[1]) &&
+                                  lower_case(a[1]) == lower_case(b[0]));
 }
 
-static int unknown(const char *option, const cli_columns *columns, const char *name) {
+static int say_unknown_column(const char *option, const cli_columns *columns, const char *name) {
     char list[256];
     for (uint32_t i = 0; i < columns->n; i++) {
         const char *const known = cli_column_name(columns, i);
@@ -48,7 +48,7 @@ static int unknown(const char *option, const cli_columns *columns, const char *n
             return cli_wrong("%s: there is no column '%s'; did you mean '%s'?", option, name,
                              known);
     }
-    list_names(columns, list);
+    list_column_names(columns, list);
     return cli_wrong("%s: there is no column '%s' of values; there are %" PRIu32 "%s", option, name,
                      columns->n, list);
 }
@@ -56,8 +56,8 @@ static int unknown(const char *option, const cli_columns *columns, const char *n
 /* ---- lists */
 
 /* There is room for all columns, each of which comes once. */
-static int add(const char *option, const cli_columns *columns, const char *name,
-               cli_named_columns *to) {
+static int add_named_column(const char *option, const cli_columns *columns, const char *name,
+                            cli_named_columns *to) {
     uint32_t column = 0;
     uint64_t number;
     cli_found found = cli_find_column(columns, name, &column);
@@ -69,7 +69,7 @@ static int add(const char *option, const cli_columns *columns, const char *name,
         return cli_wrong("%s: several columns have the name '%s'; use a number from 1 to %" PRIu32,
                          option, name, columns->n);
     if (found == CLI_NONE)
-        return unknown(option, columns, name);
+        return say_unknown_column(option, columns, name);
     for (uint32_t i = 0; i < to->n; i++)
         if (to->columns[i] == column)
             return cli_wrong("%s: '%s' names a column that was named before; name each column once",
@@ -83,11 +83,11 @@ static int read_list(const char *option, const char *list, const cli_columns *co
                      cli_named_columns *to) {
     uint32_t column;
     if (cli_find_column(columns, list, &column) != CLI_NONE)
-        return add(option, columns, list, to);
+        return add_named_column(option, columns, list, to);
     char *const text = strdup(list), *rest = text;
     int code = text != NULL ? CLI_DONE : cli_out_of_memory();
     while (rest != NULL && code == CLI_DONE)
-        code = add(option, columns, strsep(&rest, ","), to);
+        code = add_named_column(option, columns, strsep(&rest, ","), to);
     free(text);
     return code;
 }

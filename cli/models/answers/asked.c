@@ -152,15 +152,15 @@ void cli_classes_free(cli_classes *classes) {
     *classes = (cli_classes){.n = 0};
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_classes(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 uint32_t cli_class_place(const cli_classes *classes, int64_t number) {
-    const int64_t *const found =
-        classes->n > 0 ? bsearch(&number, classes->numbers, classes->n, sizeof number, compare)
-                       : NULL;
+    const int64_t *const found = classes->n > 0 ? bsearch(&number, classes->numbers, classes->n,
+                                                          sizeof number, compare_classes)
+                                                : NULL;
     return found != NULL ? (uint32_t)(found - classes->numbers) : classes->n;
 }
 

@@ -48,7 +48,7 @@ static bool some_named(const cli_columns *columns) {
 }
 
 /* Finds the inputs by name. */
-static int match_names(matching *m) {
+static int match_inputs_by_name(matching *m) {
     for (uint32_t i = 0; i < m->fitted.n; i++) {
         const char *const name = cli_column_name(&m->fitted, i);
         uint32_t itself;
@@ -103,11 +103,11 @@ static int match_list(matching *m) {
     return code;
 }
 
-static int match(matching *m) {
+static int match_inputs(matching *m) {
     if (m->from->column_list != NULL)
         return match_list(m);
     if (!same_names(m) && inputs_are_named(m) && some_named(&m->there))
-        return match_names(m);
+        return match_inputs_by_name(m);
     if (m->there.n == m->n_inputs || m->there.n == m->fitted.n) {
         match_order(m, NULL, m->there.n != m->n_inputs);
         return CLI_DONE;
@@ -133,5 +133,5 @@ int cli_match_inputs(const cli_inputs *from, const cli_asked *by, uint32_t **col
         m.columns[i] = EFFACE_NO_COLUMN;
         m.n_inputs += is_input(&m, i);
     }
-    return match(&m);
+    return match_inputs(&m);
 }

@@ -29,8 +29,8 @@ const char *cli_predicts_name(efface_predicts kind) {
 
 /* Rows as the model takes them: what stands in a column that it does not look at does not matter.
  */
-static void gather(const efface_data *rows, size_t first, size_t n, const uint32_t *columns,
-                   uint32_t n_columns, float *row, float *batch) {
+static void gather_rows(const efface_data *rows, size_t first, size_t n, const uint32_t *columns,
+                        uint32_t n_columns, float *row, float *batch) {
     for (size_t i = 0; i < n; i++) {
         efface_data_values(rows, first + i, row);
         for (uint32_t j = 0; j < n_columns; j++) {
@@ -60,7 +60,7 @@ static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_da
     for (size_t begin = 0; begin < out->n_rows && code == CLI_DONE; begin += BATCH) {
         const size_t n = out->n_rows - begin < BATCH ? out->n_rows - begin : BATCH;
         efface_number *const numbers = out->numbers + begin * out->n_numbers;
-        gather(rows, begin, n, columns, n_columns, row, batch);
+        gather_rows(rows, begin, n, columns, n_columns, row, batch);
         code = cli_outcome(scores ? score_batch(by, n, batch, room, out, numbers, &error)
                                   : cli_asked_predict(by, n, batch, numbers, &error),
                            &error);
@@ -82,7 +82,7 @@ static void add_offsets(const cli_asked *by, cli_predictions *out) {
 }
 
 /* Values are those of a column, or coordinates. */
-static char *name_of(const cli_asked *by, const cli_predictions *p, uint32_t number) {
+static char *name_number(const cli_asked *by, const cli_predictions *p, uint32_t number) {
     char made_up[CLI_MADE_UP];
     if (p->kind == EFFACE_PREDICTS_PROBABILITIES)
         return strdup(cli_class_name(&p->classes, p->classes.numbers[number], made_up));
@@ -98,7 +98,7 @@ static int name_numbers(const cli_asked *by, cli_predictions *out) {
         return CLI_DONE;
     out->names = calloc(out->n_numbers + (size_t)1, sizeof *out->names);
     for (uint32_t j = 0; out->names != NULL && j < out->n_numbers; j++) {
-        out->names[j] = name_of(by, out, j);
+        out->names[j] = name_number(by, out, j);
         if (out->names[j] == NULL)
             return cli_out_of_memory();
     }

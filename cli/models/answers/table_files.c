@@ -19,7 +19,7 @@ typedef struct writing {
     double *row;
 } writing;
 
-static int read_row(const writing *w, uint64_t row) {
+static int read_table_row(const writing *w, uint64_t row) {
     efface_error error;
     return cli_outcome(cli_asked_read_table(w->of, w->table->name, row, w->row, &error), &error);
 }
@@ -47,19 +47,19 @@ static const char *row_name(const writing *w, uint64_t row, char made_up[CLI_MAD
     return NULL;
 }
 
-static int write_npy(const writing *w) {
+static int write_npy_table(const writing *w) {
     const efface_table *const table = w->table;
     int code = CLI_DONE;
     cli_npy_header(w->out, "<f8", table->n_rows, table->n_columns);
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
-        code = read_row(w, i);
+        code = read_table_row(w, i);
         for (uint32_t j = 0; j < table->n_columns && code == CLI_DONE; j++)
             cli_npy_number(w->out, (efface_number){.real = w->row[j]}, 8);
     }
     return code;
 }
 
-static int write_json(const writing *w) {
+static int write_json_table(const writing *w) {
     const efface_table *const table = w->table;
     cli_json json = {.out = w->out};
     char made_up[CLI_MADE_UP];
@@ -78,7 +78,7 @@ static int write_json(const writing *w) {
     }
     cli_json_open(&json, table->name, '[');
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
-        code = read_row(w, i);
+        code = read_table_row(w, i);
         cli_json_line(&json);
         cli_json_open(&json, NULL, '[');
         for (uint32_t j = 0; j < table->n_columns && code == CLI_DONE; j++)
@@ -90,7 +90,7 @@ static int write_json(const writing *w) {
     return code;
 }
 
-static int write_csv(const writing *w) {
+static int write_csv_table(const writing *w) {
     const efface_table *const table = w->table;
     const bool named = table->rows != EFFACE_TABLE_NUMBERED;
     char made_up[CLI_MADE_UP];
@@ -103,7 +103,7 @@ static int write_csv(const writing *w) {
     }
     fputc('\n', w->out);
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
-        code = read_row(w, i);
+        code = read_table_row(w, i);
         if (code == CLI_DONE && named) {
             cli_csv_text(w->out, row_name(w, i, made_up));
             fputs(",", w->out);
@@ -121,7 +121,9 @@ int cli_write_table(FILE *out, cli_format format, const cli_asked *of, const eff
                  .row = calloc(table->n_columns + (size_t)1, sizeof(double))};
     int code = w.row != NULL ? cli_read_classes(of, &w.classes) : cli_out_of_memory();
     if (code == CLI_DONE)
-        code = (format == CLI_NPY ? write_npy : format == CLI_JSON ? write_json : write_csv)(&w);
+        code = (format == CLI_NPY    ? write_npy_table
+                : format == CLI_JSON ? write_json_table
+                                     : write_csv_table)(&w);
     cli_classes_free(&w.classes);
     free(w.row);
     return code;

@@ -8,7 +8,7 @@ static const cli_section_column class_columns[] = {
 };
 
 /* Counts the rows of each class. */
-static void count_rows(const efface_data *data, const cli_classes *classes, cli_section *s) {
+static void count_class_rows(const efface_data *data, const cli_classes *classes, cli_section *s) {
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         const efface_row row = efface_data_row(data, i);
         const uint32_t place = cli_class_place(classes, row.label);
@@ -36,7 +36,7 @@ int cli_add_classes(cli_model_details *d, uint32_t n_columns, const char *table,
             char digits[CLI_MADE_UP];
             cli_section_name(s, i, cli_class_name(&classes, classes.numbers[i], digits));
         }
-        count_rows(d->data, &classes, s);
+        count_class_rows(d->data, &classes, s);
     } else if (code == CLI_DONE) {
         code = cli_out_of_memory();
     }

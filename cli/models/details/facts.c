@@ -50,7 +50,7 @@ int cli_read_parameters(efface_store *store, const char *name, cli_facts *facts)
 
 /* Texts of facts are words; one that is longer than its room is cut off, where lines have no room
  * for sentences. */
-static void format_value(char text[80], const cli_fact *fact) {
+static void format_fact(char text[80], const cli_fact *fact) {
     switch (fact->kind) {
     case EFFACE_FACT_WHOLE: snprintf(text, 80, "%" PRIu64, fact->whole); return;
     case EFFACE_FACT_REAL: /* what was given is shown in full, what came out as far as one reads */
@@ -79,7 +79,7 @@ void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_whi
         char value[80], text[200];
         if (!is_shown(&facts->items[i], which))
             continue;
-        format_value(value, &facts->items[i]);
+        format_fact(value, &facts->items[i]);
         const int n = snprintf(text, sizeof text, "%.100s %s", facts->items[i].name, value);
         if (column == 0) {
             fputs(label, out);
@@ -124,7 +124,7 @@ void cli_put_fact_lines(FILE *out, const cli_facts *facts) {
         if (facts->items[i].kind == EFFACE_FACT_TEXT) {
             put_sentence(out, facts->items[i].text, 10);
         } else {
-            format_value(value, &facts->items[i]);
+            format_fact(value, &facts->items[i]);
             cli_put_text(out, value);
         }
         fputc('\n', out);

@@ -88,7 +88,7 @@ static void print_end(const cli_column_details *column, float value, int width, 
         printf(" %*.*g", width, digits, (double)value + column->offset);
 }
 
-static void print_columns(const cli_model_details *details) {
+static void print_column_details(const cli_model_details *details) {
     int width = 11;
     for (uint32_t j = 0; j < details->about.n_columns; j++)
         width = details->columns[j].offset != 0.0 ? 19 : width;
@@ -120,7 +120,7 @@ void cli_print_details(const cli_model_details *details) {
     if (details->note != NULL)
         printf("note      %s\n", details->note);
     cli_put_fact_lines(stdout, &details->measures);
-    print_columns(details);
+    print_column_details(details);
     cli_print_sections(&details->sections);
     if (details->group_name == NULL)
         return;

@@ -101,7 +101,7 @@ static void put_padded(const char *text, int width) {
     printf("%*s", width - used, "");
 }
 
-static int characters(const char *text) {
+static int count_characters(const char *text) {
     int n = 0;
     for (; *text != '\0'; n++)
         text += cli_next_character(text).n_bytes;
@@ -124,9 +124,10 @@ static void put_cell(cli_cell kind, double value) {
 static void print_list(const cli_section *s) {
     uint32_t rows[MAX_ROWS];
     const uint32_t n = choose_rows(s, rows);
-    int width = characters(s->row_name);
+    int width = count_characters(s->row_name);
     for (uint32_t i = 0; i < n; i++)
-        width = characters(s->names[rows[i]]) > width ? characters(s->names[rows[i]]) : width;
+        width = count_characters(s->names[rows[i]]) > width ? count_characters(s->names[rows[i]])
+                                                            : width;
     width = width > MAX_NAME ? MAX_NAME : width;
     put_padded(s->row_name, width);
     for (uint32_t j = 0; j < s->n_columns; j++)
@@ -149,7 +150,7 @@ static void print_names(const cli_section *s) {
     enum { WIDTH = 80, INDENT = 10 };
     int column = printf("%-9s ", s->rows_name);
     for (uint32_t i = 0; i < s->n_rows && i < MAX_ROWS; i++) {
-        const int n = characters(s->names[i]) + 2;
+        const int n = count_characters(s->names[i]) + 2;
         if (i > 0 && column + n > WIDTH) {
             printf("\n%*s", INDENT, "");
             column = INDENT;

@@ -19,7 +19,7 @@ typedef struct choices {
 static const char *const rows_words[] = {"all", "some", "poisson", NULL};
 static const char *const criterion_words[] = {"gini", "entropy", NULL};
 
-static cli_option *begin(void *room, const void *preset) {
+static cli_option *begin_forest(void *room, const void *preset) {
     choices *const c = room;
     (void)preset;
     efface_forest_params *const p = &c->params;
@@ -42,7 +42,7 @@ static cli_option *begin(void *room, const void *preset) {
     return c->options;
 }
 
-static int ask(void *room, efface_new_model *asked) {
+static int ask_forest(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.rows = (efface_forest_rows)c->rows;
@@ -57,14 +57,14 @@ static int ask(void *room, efface_new_model *asked) {
     return CLI_DONE;
 }
 
-static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
+static void set_forest_target(void *room, const uint32_t *targets, uint32_t n_targets) {
     choices *const c = room;
     (void)n_targets;
     c->params.target = targets[0];
 }
 
-static void set_inputs(void *room, bool missing, const uint32_t *categories,
-                       uint32_t n_categories) {
+static void set_forest_inputs(void *room, bool missing, const uint32_t *categories,
+                              uint32_t n_categories) {
     choices *const c = room;
     c->params.missing = missing;
     c->params.categories = n_categories > 0 ? categories : NULL;
@@ -78,7 +78,7 @@ static bool has_target(const efface_model *model) {
 }
 
 /* Classes that make no sense: one, or as many as there are rows. */
-static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
+static void warn_forest_classes(const efface_model *model, const cli_chosen *chosen) {
     enum { MANY = 20 };
     const cli_asked of = {.model = model, .store = chosen->of.store};
     const uint32_t n = efface_model_get_info(model).n_classes;
@@ -108,7 +108,7 @@ static double power_above(double size) {
 
 /* A target whose values differ little compared to their size: the grid has 23 bits of the largest
  * magnitude, and less than 8 are left for the differences. */
-static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
+static void warn_coarse_target(const efface_model *model, const cli_chosen *chosen) {
     const efface_forest_params params = efface_forest_get_params(model);
     const uint32_t column = cli_chosen_column(chosen, params.target);
     efface_data *loaded = NULL;
@@ -131,7 +131,7 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
     efface_data_free(loaded);
 }
 
-static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+static void warn_forest(const void *room, const efface_model *model, const cli_chosen *chosen) {
     const uint64_t n_rows = efface_model_get_info(model).n_rows;
     const char *const what = has_target(model) ? "target" : "class";
     (void)room;
@@ -139,9 +139,9 @@ static void warn(const void *room, const efface_model *model, const cli_chosen *
     if (efface_model_get_info(model).n_numbers == 0)
         cli_warn("the model cannot predict yet: no row has a %s", what);
     else if (has_target(model))
-        warn_coarse(model, chosen);
+        warn_coarse_target(model, chosen);
     else
-        warn_classes(model, chosen);
+        warn_forest_classes(model, chosen);
 }
 
 const cli_family cli_family_forest = {
@@ -173,12 +173,12 @@ const cli_family cli_family_forest = {
             "             --categories city --missing -o people.store\n",
     .is_alone = true,
     .n_bytes = sizeof(choices),
-    .begin = begin,
-    .ask = ask,
+    .begin = begin_forest,
+    .ask = ask_forest,
     .needs = CLI_NEEDS_TARGET_OR_CLASSES,
-    .set_targets = set_targets,
-    .set_inputs = set_inputs,
-    .warn = warn,
+    .set_targets = set_forest_target,
+    .set_inputs = set_forest_inputs,
+    .warn = warn_forest,
     .write_file = efface_forest_export,
     .add_details = cli_forest_add_details,
 };

@@ -16,7 +16,7 @@ typedef struct importance {
 } importance;
 
 /* The largest first; of equals, in their order. */
-static int compare(const void *a, const void *b) {
+static int compare_importances(const void *a, const void *b) {
     const importance *const x = a, *const y = b;
     if (x->share != y->share)
         return x->share < y->share ? 1 : -1;
@@ -47,7 +47,7 @@ static int add_importances(cli_model_details *d) {
     int code =
         found != NULL && s != NULL ? read_importances(&of, &table, found) : cli_out_of_memory();
     if (code == CLI_DONE) {
-        qsort(found, n, sizeof *found, compare);
+        qsort(found, n, sizeof *found, compare_importances);
         s->row_name = "input";
         s->rows_name = "importances";
         s->table = "importances";
@@ -62,7 +62,7 @@ static int add_importances(cli_model_details *d) {
     return code;
 }
 
-static void add_target(cli_model_details *d, uint32_t target) {
+static void add_target_name(cli_model_details *d, uint32_t target) {
     const cli_asked of = cli_asked_of(d);
     char made_up[CLI_MADE_UP];
     const efface_fact fact = {
@@ -75,7 +75,7 @@ int cli_forest_add_details(cli_model_details *d) {
     cli_section *classes;
     int code = CLI_DONE;
     if (target != EFFACE_NO_COLUMN)
-        add_target(d, target);
+        add_target_name(d, target);
     else
         code = cli_add_classes(d, 2, NULL, &classes);
     CLI_THEN(code, add_importances(d));

@@ -12,14 +12,14 @@ typedef struct choices {
     efface_tails tails; /* filled by the fit */
 } choices;
 
-static cli_option *begin(void *room, const void *preset) {
+static cli_option *begin_kmeans(void *room, const void *preset) {
     choices *const c = room;
     (void)preset;
     efface_kmeans_params_init(&c->params);
     return cli_kmeans_begin(&c->said, &c->params);
 }
 
-static int ask(void *room, efface_new_model *asked) {
+static int ask_kmeans(void *room, efface_new_model *asked) {
     choices *const c = room;
     const int code = cli_kmeans_ask(&c->said, "fit", "clusters", &c->params);
     asked->tails_scale = c->params.scale;
@@ -38,7 +38,7 @@ static void warn_few_rows(uint32_t n_clusters, uint64_t n_rows) {
 }
 
 /* Columns of which the grid keeps few bits. */
-static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
+static void warn_coarse_grid(const efface_model *model, const cli_chosen *chosen) {
     const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
     uint32_t first;
     if (n == 0)
@@ -76,17 +76,17 @@ static void warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n
                  scale == EFFACE_SCALE_NONE ? ", or try --scale minmax" : "");
 }
 
-static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+static void warn_kmeans(const void *room, const efface_model *model, const cli_chosen *chosen) {
     const choices *const c = room;
     const uint64_t n_rows = efface_model_get_info(model).n_rows;
     warn_few_rows(c->params.n_clusters, n_rows);
-    warn_coarse(model, chosen);
+    warn_coarse_grid(model, chosen);
     warn_tails(&c->tails, c->params.scale, n_rows, chosen);
 }
 
 /* ---- what is said of a model */
 
-static const char *note(const efface_model *model) {
+static const char *note_kmeans(const efface_model *model) {
     const efface_kmeans_params params = efface_kmeans_get_params(model);
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     if (params.redraw == EFFACE_REDRAW_FRESH && params.method == EFFACE_METHOD_QUANTIZED)
@@ -118,7 +118,7 @@ static void count_clusters(cli_model_details *d, const uint32_t *labels) {
     }
 }
 
-static int add_details(cli_model_details *d) {
+static int add_kmeans_details(cli_model_details *d) {
     const efface_kmeans_info info = efface_kmeans_get_info(d->model);
     uint32_t *const coarse = malloc((info.n_columns + (size_t)1) * sizeof *coarse);
     uint32_t *const labels = malloc((efface_data_n_rows(d->data) + 1) * sizeof *labels);
@@ -172,9 +172,9 @@ const cli_family cli_family_kmeans = {
             "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
             "             --method pyramid -o people.store\n",
     .n_bytes = sizeof(choices),
-    .begin = begin,
-    .ask = ask,
-    .warn = warn,
-    .note = note,
-    .add_details = add_details,
+    .begin = begin_kmeans,
+    .ask = ask_kmeans,
+    .warn = warn_kmeans,
+    .note = note_kmeans,
+    .add_details = add_kmeans_details,
 };

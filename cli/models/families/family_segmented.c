@@ -13,7 +13,7 @@ typedef struct choices {
     cli_option options[4]; /* with the one that ends the list */
 } choices;
 
-static cli_option *begin(void *room, const void *preset) {
+static cli_option *begin_segmented(void *room, const void *preset) {
     choices *const c = room;
     (void)preset;
     efface_segmented_params_init(&c->params);
@@ -27,14 +27,14 @@ static cli_option *begin(void *room, const void *preset) {
     return c->options;
 }
 
-static int ask(void *room, efface_new_model *asked) {
+static int ask_segmented(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.linear.intercept = !c->no_intercept;
     return cli_kmeans_ask(&c->of_kmeans, "fit --family segmented", "segments", &c->params.kmeans);
 }
 
-static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
+static void set_segmented_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
     choices *const c = room;
     c->params.targets = targets;
     c->params.n_targets = n_targets;
@@ -59,7 +59,7 @@ static uint64_t count_segments(const efface_model *model) {
     return efface_model_find_table(model, "segments", &table, NULL) == EFFACE_OK ? table.n_rows : 0;
 }
 
-static int add_details(cli_model_details *d) {
+static int add_segment_details(cli_model_details *d) {
     const uint64_t n = count_segments(d->model);
     d->group_name = "segment";
     d->groups_name = "segments";
@@ -71,7 +71,7 @@ static int add_details(cli_model_details *d) {
 /* ---- warnings: nothing here is an error */
 
 /* Segments with fewer rows than coefficients say little. */
-static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+static void warn_segmented(const void *room, const efface_model *model, const cli_chosen *chosen) {
     const choices *const c = room;
     const efface_model_info info = efface_model_get_info(model);
     const uint64_t n = count_segments(model), enough = info.n_columns - c->params.n_targets + 1;
@@ -109,10 +109,10 @@ const cli_family cli_family_segmented = {
             "example: efface fit people.csv --id id --family segmented -k 5 \\\n"
             "             --target income --scale minmax -o people.store\n",
     .n_bytes = sizeof(choices),
-    .begin = begin,
-    .ask = ask,
+    .begin = begin_segmented,
+    .ask = ask_segmented,
     .needs = CLI_NEEDS_TARGETS,
-    .set_targets = set_targets,
-    .warn = warn,
-    .add_details = add_details,
+    .set_targets = set_segmented_targets,
+    .warn = warn_segmented,
+    .add_details = add_segment_details,
 };

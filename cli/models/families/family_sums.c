@@ -45,7 +45,7 @@ static cli_option option_named(choices *c, const char *name) {
     return (cli_option){NULL, CLI_FLAG, NULL, NULL};
 }
 
-static cli_option *begin(void *room, const void *of) {
+static cli_option *begin_sums(void *room, const void *of) {
     choices *const c = room;
     const preset *const p = of;
     size_t n = 0;
@@ -60,7 +60,7 @@ static cli_option *begin(void *room, const void *of) {
     return c->options;
 }
 
-static int ask(void *room, efface_new_model *asked) {
+static int ask_sums(void *room, efface_new_model *asked) {
     choices *const c = room;
     (void)asked;
     c->params.linear.intercept = !c->no_intercept;
@@ -69,13 +69,13 @@ static int ask(void *room, efface_new_model *asked) {
     return CLI_DONE;
 }
 
-static void set_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
+static void set_sums_targets(void *room, const uint32_t *targets, uint32_t n_targets) {
     choices *const c = room;
     c->params.targets = targets;
     c->params.n_targets = n_targets;
 }
 
-static void warn(const void *room, const efface_model *model, const cli_chosen *chosen) {
+static void warn_sums(const void *room, const efface_model *model, const cli_chosen *chosen) {
     (void)room;
     cli_sums_warn(model, chosen);
 }
@@ -83,13 +83,13 @@ static void warn(const void *room, const efface_model *model, const cli_chosen *
 /* ---- the table. What all entries have in common comes first. */
 
 /* clang-format off */
-#define OF_SUMS                           \
-    .number = EFFACE_FAMILY_SUMS,         \
-    .n_bytes = sizeof(choices),           \
-    .begin = begin,                       \
-    .ask = ask,                           \
-    .set_targets = set_targets,           \
-    .warn = warn,                         \
+#define OF_SUMS                                 \
+    .number = EFFACE_FAMILY_SUMS,               \
+    .n_bytes = sizeof(choices),                 \
+    .begin = begin_sums,                        \
+    .ask = ask_sums,                            \
+    .set_targets = set_sums_targets,            \
+    .warn = warn_sums,                          \
     .add_details = cli_sums_add_details
 /* clang-format on */
 

@@ -36,25 +36,25 @@ bool cli_sums_can_predict(const cli_asked *of, efface_error *why) {
 /* ---- tables */
 
 /* A table of the view; false if it has none of that name. */
-static bool find_table(cli_model_details *d, const char *name, efface_table *table) {
+static bool find_view_table(cli_model_details *d, const char *name, efface_table *table) {
     const cli_asked of = cli_asked_of(d);
     efface_error error;
     return cli_asked_find_table(&of, name, table, &error) == EFFACE_OK;
 }
 
 /* A row of a table: `values` has room for it. False, after `why` was filled, if there is none. */
-static bool read_row(const cli_model_details *d, const char *name, uint64_t row, double *values,
-                     efface_error *why) {
+static bool read_view_row(const cli_model_details *d, const char *name, uint64_t row,
+                          double *values, efface_error *why) {
     const cli_asked of = cli_asked_of(d);
     return cli_asked_read_table(&of, name, row, values, why) == EFFACE_OK;
 }
 
-static void add_text(cli_facts *facts, const char *name, const char *text) {
+static void add_text_fact(cli_facts *facts, const char *name, const char *text) {
     const efface_fact fact = {.name = name, .kind = EFFACE_FACT_TEXT, .text = text};
     cli_facts_add(facts, &fact);
 }
 
-static void add_real(cli_facts *facts, const char *name, double value) {
+static void add_real_fact(cli_facts *facts, const char *name, double value) {
     const efface_fact fact = {
         .name = name, .kind = isfinite(value) ? EFFACE_FACT_REAL : EFFACE_FACT_NONE, .real = value};
     cli_facts_add(facts, &fact);
@@ -69,16 +69,16 @@ static const cli_section_column term_columns[] = {
 };
 
 /* The coefficients of one target; `row` and `errors` have room for a row of the tables. */
-static int add_target(cli_model_details *d, const efface_table *table, uint64_t number, double *row,
-                      double *errors) {
+static int add_regression(cli_model_details *d, const efface_table *table, uint64_t number,
+                          double *row, double *errors) {
     const cli_asked of = cli_asked_of(d);
     char made_up[CLI_MADE_UP];
     double quality[3];
     efface_table of_quality;
     efface_error error;
-    if (!read_row(d, "coefficients", number, row, &error))
+    if (!read_view_row(d, "coefficients", number, row, &error))
         return cli_report_error(&error);
-    const bool has_errors = read_row(d, "errors", number, errors, &error);
+    const bool has_errors = read_view_row(d, "errors", number, errors, &error);
     /* An intercept that was not asked for is 0, and no term. */
     const uint32_t first =
         efface_sums_get_params(d->model).linear.intercept != 0 ? 0 : table->n_named;
@@ -99,22 +99,22 @@ static int add_target(cli_model_details *d, const efface_table *table, uint64_t 
         cells[1] = has_errors ? errors[j] : NAN;
         cells[2] = cells[1] > 0.0 ? cells[0] / cells[1] : NAN;
     }
-    if (find_table(d, "quality", &of_quality) && of_quality.n_columns == 3 &&
-        read_row(d, "quality", number, quality, &error))
+    if (find_view_table(d, "quality", &of_quality) && of_quality.n_columns == 3 &&
+        read_view_row(d, "quality", number, quality, &error))
         for (uint32_t j = 0; j < of_quality.n_named; j++)
-            add_real(&s->facts, of_quality.names[j], quality[j]);
+            add_real_fact(&s->facts, of_quality.names[j], quality[j]);
     return s->title != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
-static int add_targets(cli_model_details *d) {
+static int add_regressions(cli_model_details *d) {
     efface_table table;
-    if (!find_table(d, "coefficients", &table) || table.rows != EFFACE_TABLE_COLUMNS)
+    if (!find_view_table(d, "coefficients", &table) || table.rows != EFFACE_TABLE_COLUMNS)
         return CLI_DONE;
     double *const row = calloc(table.n_columns + (size_t)1, sizeof *row);
     double *const errors = calloc(table.n_columns + (size_t)1, sizeof *errors);
     int code = row != NULL && errors != NULL ? CLI_DONE : cli_out_of_memory();
     for (uint64_t i = 0; i < table.n_rows && code == CLI_DONE; i++)
-        code = add_target(d, &table, i, row, errors);
+        code = add_regression(d, &table, i, row, errors);
     free(row);
     free(errors);
     return code;
@@ -132,7 +132,7 @@ static int add_components(cli_model_details *d) {
     efface_table table;
     efface_error error;
     double row[2], cumulated = 0.0;
-    if (!find_table(d, "variances", &table) || table.n_columns != 2)
+    if (!find_view_table(d, "variances", &table) || table.n_columns != 2)
         return CLI_DONE;
     cli_section *const s =
         cli_sections_add(&d->sections, component_columns, 3, (uint32_t)table.n_rows);
@@ -145,7 +145,7 @@ static int add_components(cli_model_details *d) {
         char number[CLI_MADE_UP];
         snprintf(number, sizeof number, "c%" PRIu32, i + 1);
         cli_section_name(s, i, number);
-        if (!read_row(d, "variances", i, row, &error))
+        if (!read_view_row(d, "variances", i, row, &error))
             return cli_report_error(&error);
         cumulated += row[1];
         double *const cells = s->values + 3 * (size_t)i;
@@ -163,11 +163,11 @@ static void add_priors(cli_model_details *d, cli_section *s) {
     efface_table table;
     efface_error error;
     double row[8];
-    if (s->n_columns < 3 || !find_table(d, "priors", &table) || table.n_columns > 8)
+    if (s->n_columns < 3 || !find_view_table(d, "priors", &table) || table.n_columns > 8)
         return;
     for (uint32_t i = 0; i < s->n_rows; i++)
         s->values[s->n_columns * (size_t)i + 2] =
-            i < table.n_rows && read_row(d, "priors", i, row, &error) ? row[0] : NAN;
+            i < table.n_rows && read_view_row(d, "priors", i, row, &error) ? row[0] : NAN;
 }
 
 static int add_classes(cli_model_details *d) {
@@ -225,11 +225,11 @@ int cli_sums_add_details(cli_model_details *d) {
     if (code != CLI_DONE)
         return code;
     if (!cli_sums_can_predict(&of, &why)) {
-        add_text(&d->measures, "view", why.message);
+        add_text_fact(&d->measures, "view", why.message);
         return CLI_DONE;
     }
     if (view == EFFACE_VIEW_LINEAR)
-        code = add_targets(d);
+        code = add_regressions(d);
     if (view == EFFACE_VIEW_COMPONENTS)
         code = add_components(d);
     return code == CLI_DONE ? add_dropped(d) : code;

@@ -12,7 +12,7 @@ enum { MAX_NAMES = 4 };
 
 /* ---- columns */
 
-static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
+static void warn_coarse_sums(const efface_model *model, const cli_chosen *chosen) {
     char options[512] = "";
     size_t used = 0;
     uint32_t n;
@@ -80,7 +80,7 @@ static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
 /* ---- classes */
 
 /* Rows of each class and, behind them, rows without one; of all ranks. */
-static int count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
+static int count_classes(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
     for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
         const int64_t label = efface_data_row(rows, i).label;
         const uint32_t place = cli_class_place(classes, label);
@@ -105,7 +105,7 @@ static void say_single(const cli_classes *classes, const uint64_t *counts) {
                  cli_class_name(classes, classes->numbers[first], digits));
 }
 
-static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
+static void warn_class_rows(const efface_model *model, const cli_chosen *chosen) {
     const cli_asked of = {.model = model, .store = chosen->of.store};
     efface_data *loaded = NULL;
     cli_classes classes;
@@ -113,7 +113,7 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     const int code = cli_read_classes(&of, &classes);
     uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
     if (code == CLI_DONE && rows != NULL && counts != NULL &&
-        count_rows(rows, &classes, counts) == CLI_DONE) {
+        count_classes(rows, &classes, counts) == CLI_DONE) {
         cli_warn_without(counts[classes.n], "class");
         say_single(&classes, counts);
     }
@@ -127,9 +127,9 @@ void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
     efface_error why;
     if (!cli_sums_can_predict(&of, &why))
         cli_warn("the model cannot predict yet: %s", why.message);
-    warn_coarse(model, chosen);
+    warn_coarse_sums(model, chosen);
     warn_dropped(model, chosen);
     warn_origin(model, chosen);
     if (cli_view_has_classes(efface_sums_get_params(model).view))
-        warn_classes(model, chosen);
+        warn_class_rows(model, chosen);
 }

@@ -13,7 +13,7 @@ static const cli_family *const families[] = {
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 
-static const char *before(size_t i) {
+static const char *before_item(size_t i) {
     return i == 0 ? "" : (i + 1 == N_FAMILIES ? " or " : ", ");
 }
 
@@ -22,7 +22,8 @@ static void list_families(char list[256]) {
     size_t used = 0;
     list[0] = '\0';
     for (size_t i = 0; i < N_FAMILIES && used < 256; i++)
-        used += (size_t)snprintf(list + used, 256 - used, "%s%s", before(i), families[i]->name);
+        used +=
+            (size_t)snprintf(list + used, 256 - used, "%s%s", before_item(i), families[i]->name);
 }
 
 void cli_family_lines(char lines[512], const char *behind) {
