@@ -36,6 +36,15 @@ bool cli_is_stdout(const char *path) {
     return path == NULL || strcmp(path, "-") == 0;
 }
 
+int cli_choose_format(const char *path, bool as_json, cli_format *format) {
+    *format = as_json ? CLI_JSON : CLI_CSV;
+    if (!cli_is_stdout(path))
+        *format = cli_format_of(path);
+    return *format != CLI_OTHER ? CLI_DONE
+                                : cli_wrong("the format follows from the name of FILE: it must end "
+                                            "in .csv, .npy or .json");
+}
+
 static void forget_names(cli_output *output) {
     free(output->path);
     free(output->temporary);

@@ -12,6 +12,10 @@ const char *cli_format_name(cli_format format);
 /* The format that the ending of a name stands for; CLI_OTHER if it is none of them. */
 cli_format cli_format_of(const char *name);
 
+/* The format in which a command writes what has all three: that of the name or, to standard output,
+ * CSV or JSON. CLI_DONE or, after a message, CLI_USAGE. */
+int cli_choose_format(const char *path, bool as_json, cli_format *format);
+
 /* A file that is being written, without a name or, where that cannot be, under another name beside
  * it until it is complete. */
 typedef struct cli_output {

@@ -201,9 +201,9 @@ static int export_forest(const choices *c, const cli_asked *of) {
 
 static int export_table(choices *c, const cli_asked *of, FILE *out) {
     efface_table table;
-    const int code = cli_find_table(of, c->table, &table);
-    if (code != CLI_DONE)
-        return code;
+    efface_error error;
+    if (cli_asked_find_table(of, c->table, &table, &error) != EFFACE_OK)
+        return cli_report_error(&error);
     snprintf(c->what, sizeof c->what, "%s", table.name);
     return cli_write_table(out, c->format, of, &table);
 }
@@ -308,10 +308,7 @@ static int choose_format(choices *c) {
                    ? CLI_DONE
                    : cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl "
                                "for one receipt per line");
-    return c->format != CLI_OTHER
-               ? CLI_DONE
-               : cli_wrong("the format follows from the name of FILE: it must end "
-                           "in .csv, .npy or .json");
+    return cli_choose_format(c->out_path, c->json, &c->format);
 }
 
 static int run_export(int n_arguments, char **arguments) {

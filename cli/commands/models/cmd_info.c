@@ -12,6 +12,7 @@ typedef struct contents {
     const char *path;
     efface_store *store;
     efface_store_info info;
+    char parts_id[2 * EFFACE_PARTS_ID_BYTES + 1];
     efface_stored_model *models;
     cli_facts *parameters; /* of each model */
     size_t n_models;
@@ -77,6 +78,7 @@ static void print_offsets(const cli_columns *c) {
 static int read_parts(contents *c) {
     void *all = NULL;
     size_t n_bytes;
+    cli_hex(c->info.parts_id, sizeof c->info.parts_id, c->parts_id);
     if (cli_group() == NULL)
         return CLI_DONE;
     const int code =
@@ -86,12 +88,10 @@ static int read_parts(contents *c) {
 }
 
 static void json_parts(cli_json *json, const contents *c) {
-    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
     if (c->info.n_parts == 0)
         return;
-    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
     cli_json_whole(json, "parts", c->info.n_parts);
-    cli_json_text(json, "parts_id", id);
+    cli_json_text(json, "parts_id", c->parts_id);
     if (c->part_rows == NULL) {
         cli_json_whole(json, "part", c->info.part);
         return;
@@ -103,16 +103,14 @@ static void json_parts(cli_json *json, const contents *c) {
 }
 
 static void print_parts(const contents *c) {
-    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
     if (c->info.n_parts == 0)
         return;
-    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
     if (c->part_rows == NULL) {
         printf("part      %" PRIu32 " of %" PRIu32 " (from 0) of the store %s\n", c->info.part,
-               c->info.n_parts, id);
+               c->info.n_parts, c->parts_id);
         return;
     }
-    printf("parts     %" PRIu32 " of the store %s, with ", c->info.n_parts, id);
+    printf("parts     %" PRIu32 " of the store %s, with ", c->info.n_parts, c->parts_id);
     for (uint32_t i = 0; i < c->info.n_parts && i < MAX_SHOWN; i++)
         printf("%s%" PRIu64, i > 0 ? ", " : "", c->part_rows[i]);
     printf("%s rows\n", c->info.n_parts > MAX_SHOWN ? ", ..." : "");

@@ -190,15 +190,11 @@ static int run_predict(int n_arguments, char **arguments) {
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (cli_parse("predict", options, n_arguments, arguments) != CLI_DONE)
-        return CLI_USAGE;
-    cli_format format = c.json ? CLI_JSON : CLI_CSV;
-    if (!cli_is_stdout(c.out_path)) {
-        format = cli_format_of(c.out_path);
-        if (format == CLI_OTHER)
-            return cli_wrong(
-                "the format follows from the name of FILE: it must end in .csv, .npy or .json");
-    }
+    cli_format format;
+    int code = cli_parse("predict", options, n_arguments, arguments);
+    CLI_THEN(code, cli_choose_format(c.out_path, c.json, &format));
+    if (code != CLI_DONE)
+        return code;
     if (!cli_is_published(c.store_path))
         return answer_from_store(&c, format);
     return cli_is_first() ? answer_from_published(&c, format) : CLI_DONE;

@@ -27,16 +27,10 @@ const cli_command cli_learn = {
     "                   it, rows get random ids, which are printed\n"
     "  --ids-out FILE   write these ids to a new file, one per line\n"
     "  --owner COL, --weight COL, --label COL\n"
-    "                   other columns of DATA that are not values\n"
-    "  --header yes|no  whether DATA begins with names, if that is not clear\n"
-    "  --ids numbers|text   what ids and owners are, if the first one misleads\n"
-    "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"
-    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
-    "  --list FILE      write the hashes of the learned ids to a new file\n"
-    "  --wait SECONDS   how long to wait for a busy store (5)\n"
-    "  --json           the report as JSON: learned, ids, receipt, models\n"
-    "Exit codes: 0 done, 1 failed (for example, an id exists already), 2 usage,\n"
-    "4 not found, 5 busy, 6 damaged.\n"
-    "example: efface learn people.store new.csv --id id --owner user\n",
+    "                   other columns of DATA that are not values\n" CLI_DATA_CHANGE_HELP(
+        "learned") "  --json           the report as JSON: learned, ids, receipt, models\n"
+                   "Exit codes: 0 done, 1 failed (for example, an id exists already), 2 usage,\n"
+                   "4 not found, 5 busy, 6 damaged.\n"
+                   "example: efface learn people.store new.csv --id id --owner user\n",
     .run = run_learn,
 };

@@ -34,17 +34,12 @@ const cli_command cli_update = {
     "missing, it replaces none. Columns with names are matched by name.\n"
     "  --id COL         the column of DATA with the ids, by name or number\n"
     "  --owner COL, --weight COL, --label COL\n"
-    "                   new owners, weights and labels; without them, the old stay\n"
-    "  --header yes|no  whether DATA begins with names, if that is not clear\n"
-    "  --ids numbers|text   what ids and owners are, if the first one misleads\n"
-    "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"
-    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
-    "  --list FILE      write the hashes of the updated ids to a new file\n"
-    "  --wait SECONDS   how long to wait for a busy store (5)\n"
-    "  --yes            do not ask; needed if there is no terminal\n"
-    "  --json           the report as JSON: updated, receipt, models\n"
-    "Exit codes: 0 done, 1 failed, 2 usage or no --yes, 4 not found, 5 busy,\n"
-    "6 damaged.\n"
-    "example: efface update people.store moved.csv --id id --yes\n",
+    "                   new owners, weights and labels; without them, the old "
+    "stay\n" CLI_DATA_CHANGE_HELP(
+        "updated") "  --yes            do not ask; needed if there is no terminal\n"
+                   "  --json           the report as JSON: updated, receipt, models\n"
+                   "Exit codes: 0 done, 1 failed, 2 usage or no --yes, 4 not found, 5 busy,\n"
+                   "6 damaged.\n"
+                   "example: efface update people.store moved.csv --id id --yes\n",
     .run = run_update,
 };

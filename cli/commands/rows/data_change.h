@@ -22,6 +22,15 @@ typedef struct cli_data_change {
     CLI_CHANGE_OPTIONS((c).change)
 /* clang-format on */
 
+/* What their help says of options. */
+#define CLI_DATA_CHANGE_HELP(what)                                                                 \
+    "  --header yes|no  whether DATA begins with names, if that is not clear\n"                    \
+    "  --ids numbers|text   what ids and owners are, if the first one misleads\n"                  \
+    "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"             \
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"              \
+    "  --list FILE      write the hashes of the " what " ids to a new file\n"                      \
+    "  --wait SECONDS   how long to wait for a busy store (5)\n"
+
 /* Reads DATA, asks where that is wanted, changes the store, and prints what became of it. Returns
  * the exit code. */
 int cli_change_by_data(const cli_data_change *change);

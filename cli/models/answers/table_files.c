@@ -5,11 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-int cli_find_table(const cli_asked *of, const char *name, efface_table *table) {
-    efface_error error;
-    return cli_outcome(cli_asked_find_table(of, name, table, &error), &error);
-}
-
 /* What is being written. */
 typedef struct writing {
     FILE *out;

@@ -5,10 +5,6 @@
 #include "models/answers/asked.h"
 #include "output/output.h"
 
-/* The table with a name; `name` NULL: the first. CLI_DONE or, after a message, another exit code.
- */
-int cli_find_table(const cli_asked *of, const char *name, efface_table *table);
-
 /* Writes a table in the units of the data. CLI_DONE or, after a message, another exit code. */
 int cli_write_table(FILE *out, cli_format format, const cli_asked *of, const efface_table *table);
 

@@ -1,5 +1,5 @@
 /* The classes of a model, for info. */
-#include "models/details/class_details.h"
+#include "models/details/model_details.h"
 
 static const cli_section_column class_columns[] = {
     {"rows", "rows", CLI_CELL_WHOLE},

@@ -44,6 +44,16 @@ typedef struct cli_model_details {
 /* The model as one that is asked. */
 cli_asked cli_asked_of(const cli_model_details *details);
 
+/* ---- class_details.c */
+
+/* Adds a list of the classes with `n_columns` columns: the rows and the weight of each and, as a
+ * third, its prior, which is left to the caller. `table` is that of cli_section. CLI_DONE or, after
+ * a message, another exit code. */
+int cli_add_classes(cli_model_details *details, uint32_t n_columns, const char *table,
+                    cli_section **section);
+
+/* ---- model_details.c */
+
 /* Reads the rows once. CLI_DONE, or after a message another exit code; to be freed in any case. */
 int cli_read_details(efface_store *store, const efface_stored_model *about, cli_model_details *out);
 void cli_free_details(cli_model_details *details);

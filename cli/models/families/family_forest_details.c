@@ -1,8 +1,6 @@
 /* What info says of a forest: its classes, and the inputs that matter most. */
 #include "models/families/family_forest_details.h"
 
-#include "models/details/class_details.h"
-
 #include <stdlib.h>
 
 static const cli_section_column importance_columns[] = {

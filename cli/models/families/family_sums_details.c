@@ -2,7 +2,6 @@
 #include "models/families/family_sums_details.h"
 
 #include "models/answers/table_files.h"
-#include "models/details/class_details.h"
 
 #include <inttypes.h>
 #include <math.h>
