@@ -14,7 +14,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli"))
 from cli_program import PROGRAM, ProgramTest  # noqa: E402 (takes EFFACE from the arguments)
 
 RANKS = [int(n) for n in os.environ.get("EFFACE_TEST_RANKS", "3").split()]
