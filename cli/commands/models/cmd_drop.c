@@ -25,16 +25,14 @@ static int run_drop(int n_arguments, char **arguments) {
         code = CLI_FAILED;
     CLI_THEN(code, cli_outcome(efface_store_drop(store, name, &error), &error));
     efface_store_close(store);
-    if (code != CLI_DONE)
-        return code;
-    if (!as_json) {
+    if (code == CLI_DONE && as_json) {
+        cli_json json = cli_json_object(stdout);
+        cli_json_text(&json, "dropped", name);
+        cli_json_close(&json);
+    } else if (code == CLI_DONE) {
         printf("model %s dropped\n", name);
-        return CLI_DONE;
     }
-    cli_json json = cli_json_object(stdout);
-    cli_json_text(&json, "dropped", name);
-    cli_json_close(&json);
-    return CLI_DONE;
+    return code;
 }
 
 const cli_command cli_drop = {

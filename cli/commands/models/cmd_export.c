@@ -17,11 +17,6 @@ typedef struct choices {
     char what[64]; /* the name of the table that was written, or another word for what was */
 } choices;
 
-/* Whether nothing but a table is asked for: one by name, or the first. */
-static bool wants_table(const choices *c) {
-    return !c->labels && !c->canonical && !c->receipts && !c->forest;
-}
-
 /* ---- predictions for the rows of the store */
 
 /* Predictions of all ranks, and the ids of their rows, come to all: each asks the store for texts.
@@ -275,7 +270,7 @@ static int export_from_store(choices *c) {
 static int export_from_published(choices *c) {
     efface_predictor *published = NULL;
     efface_error error;
-    if (!wants_table(c) || c->name != NULL)
+    if (c->labels || c->canonical || c->receipts || c->forest || c->name != NULL)
         return cli_wrong("%s is a published model: it has tables only, so leave out --model, "
                          "--labels, --canonical, --forest and --receipts",
                          c->store_path);

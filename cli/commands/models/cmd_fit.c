@@ -205,11 +205,6 @@ static int load_shifted(choices *c, efface_load_options *options, efface_data **
     return load_once(c, options, data);
 }
 
-static void warn_of_fit(const choices *c, const cli_chosen *chosen) {
-    if (c->family->warn != NULL)
-        c->family->warn(c->of_family, c->model, chosen);
-}
-
 /* Says that the store keeps only numbers for ids or owners that were texts. */
 static void note_texts(const efface_data *data, const efface_texts *texts) {
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
@@ -238,7 +233,8 @@ static int make_store(choices *c, efface_store **store) {
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
         chosen.of.store = *store;
-        warn_of_fit(c, &chosen);
+        if (c->family->warn != NULL)
+            c->family->warn(c->of_family, c->model, &chosen);
         if (!c->keep_texts)
             note_texts(data, options.texts);
     }
@@ -272,8 +268,8 @@ static int add_model(choices *c, efface_store **store) {
             code = cli_report_wrong(&error);
         cli_progress_end();
     }
-    if (code == CLI_DONE)
-        warn_of_fit(c, &chosen);
+    if (code == CLI_DONE && c->family->warn != NULL)
+        c->family->warn(c->of_family, c->model, &chosen);
     free(chosen.columns);
     return code;
 }

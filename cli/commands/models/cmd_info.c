@@ -187,13 +187,16 @@ static void print_text_contents(const contents *c) {
 }
 
 static int read_parameters(contents *c) {
-    int code = CLI_DONE;
+    efface_error error;
     c->parameters = calloc(c->n_models + 1, sizeof *c->parameters);
-    if (c->parameters == NULL)
-        return cli_out_of_memory();
-    for (size_t i = 0; i < c->n_models && code == CLI_DONE; i++)
-        code = cli_read_parameters(c->store, c->models[i].name, &c->parameters[i]);
-    return code;
+    bool failed = c->parameters == NULL;
+    for (size_t i = 0; i < c->n_models && !failed; i++) {
+        if (efface_store_describe(c->store, c->models[i].name, cli_facts_add, &c->parameters[i],
+                                  &error) != EFFACE_OK)
+            return cli_report_error(&error);
+        failed = c->parameters[i].failed;
+    }
+    return failed ? cli_out_of_memory() : CLI_DONE;
 }
 
 static void free_contents(contents *c) {

@@ -76,11 +76,8 @@ static int run_publish(int n_arguments, char **arguments) {
     CLI_THEN(code, cli_open_store(path, &how, &store));
     CLI_THEN(code, cli_choose_model(store, name, &model));
     CLI_THEN(code, check_single(store, model.name));
-    if (code == CLI_DONE) {
-        const efface_publishing asked = {
-            .name = model.name, .path = out_path, .replace = force ? 1 : 0};
-        code = publish_model(store, &asked, as_json);
-    }
+    const efface_publishing asked = {.name = model.name, .path = out_path, .replace = force};
+    CLI_THEN(code, publish_model(store, &asked, as_json));
     efface_store_close(store);
     return code;
 }

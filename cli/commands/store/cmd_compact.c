@@ -34,19 +34,17 @@ static int run_compact(int n_arguments, char **arguments) {
     CLI_THEN(code, cli_open_store(path, &how, &store));
     CLI_THEN(code, compact_store(store, &before, &after));
     efface_store_close(store);
-    if (code != CLI_DONE)
-        return code;
-    if (!as_json) {
+    if (code == CLI_DONE && as_json) {
+        cli_json json = cli_json_object(stdout);
+        cli_json_text(&json, "store", path);
+        cli_json_whole(&json, "before", before);
+        cli_json_whole(&json, "after", after);
+        cli_json_close(&json);
+    } else if (code == CLI_DONE) {
         cli_put_text(stdout, path);
         printf(": %" PRIu64 " bytes before, %" PRIu64 " after\n", before, after);
-        return CLI_DONE;
     }
-    cli_json json = cli_json_object(stdout);
-    cli_json_text(&json, "store", path);
-    cli_json_whole(&json, "before", before);
-    cli_json_whole(&json, "after", after);
-    cli_json_close(&json);
-    return CLI_DONE;
+    return code;
 }
 
 const cli_command cli_compact = {

@@ -41,13 +41,6 @@ void cli_facts_free(cli_facts *facts) {
     *facts = (cli_facts){.items = NULL};
 }
 
-int cli_read_parameters(efface_store *store, const char *name, cli_facts *facts) {
-    efface_error error;
-    if (efface_store_describe(store, name, cli_facts_add, facts, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    return facts->failed ? cli_out_of_memory() : CLI_DONE;
-}
-
 /* Texts of facts are words; one that is longer than its room is cut off, where lines have no room
  * for sentences. */
 static void format_fact(char text[80], const cli_fact *fact) {

@@ -26,10 +26,6 @@ typedef struct cli_facts {
 void cli_facts_add(void *facts, const efface_fact *fact);
 void cli_facts_free(cli_facts *facts);
 
-/* Keeps the parameters of a model of a store. CLI_DONE or, after a message, another exit code; to
- * be freed in any case. */
-int cli_read_parameters(efface_store *store, const char *name, cli_facts *facts);
-
 /* Which facts of a list are shown. */
 typedef enum cli_which {
     CLI_PARAMETERS,       /* all parameters */
