@@ -5,7 +5,7 @@ that only this family has, and a Model with the same results (_model.py). It def
 
 - `_family`, the name of the family in the library, and `_rules` for its parameters;
 - `_learns`, what y is: nothing (None), 'values' or 'classes';
-- `_family_parameters`, which makes of them what the extension takes (extension/py_family_*.c);
+- `_family_parameters`, which makes of them what the extension takes (extension/families/py_family_*.c);
 - `_data_parameters`, if some depend on the number of targets, or on weights; `_numbered`, if some
   name features; `_takes_missing`, if values may be missing;
 - `_findings` and `_warn_of`, if there is something to warn of after a fit.

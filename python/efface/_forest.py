@@ -20,8 +20,8 @@ from ._rows import check_rows, spread_rows
 from ._sums import IS_FLAG
 from ._targets import COLUMN_VECTOR, Classes, Values
 
-_MOST_TREES = 65535
-_MOST = 2**32 - 1
+_MAX_TREES = 65535
+_MAX = 2**32 - 1
 
 _SHARES = {
     "sqrt": math.sqrt,
@@ -36,7 +36,7 @@ def _are_max_features(value):
     if value is None or isinstance(value, str):
         return value in (None, "default", *_SHARES)
     if isinstance(value, numbers.Integral):
-        return whole(1, _MOST)[0](value)
+        return whole(1, _MAX)[0](value)
     return real(0.0, 1.0)[0](value)
 
 
@@ -51,16 +51,16 @@ def _are_categories(value):
 
 _RULES = {
     **COMMON_RULES,
-    "n_estimators": whole(1, _MOST_TREES),
+    "n_estimators": whole(1, _MAX_TREES),
     "max_features": (
         _are_max_features,
         "an int of at least 1, a float in the range (0.0, 1.0], 'sqrt', 'log2', 'default' or None",
     ),
-    "max_depth": or_none(whole(1, _MOST)),
-    "min_samples_split": whole(2, _MOST),
-    "min_samples_leaf": whole(1, _MOST),
+    "max_depth": or_none(whole(1, _MAX)),
+    "min_samples_split": whole(2, _MAX),
+    "min_samples_leaf": whole(1, _MAX),
     "rows": one_of("all", "some", "poisson"),
-    "trees_per_row": whole(1, _MOST_TREES),
+    "trees_per_row": whole(1, _MAX_TREES),
     "lazy": IS_FLAG,
     "missing": IS_FLAG,
     "categories": (_are_categories, "names or numbers of features, counted from 0, or None"),

@@ -10,8 +10,8 @@ from ._model import Model, of_one_state
 from ._parameters import COMMON_RULES, real, whole
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
 
-_MOST_ALPHA = 1e100
-_MOST_FOURIER = 16384
+_MAX_ALPHA = 1e100
+_MAX_FOURIER = 16384
 
 
 def _is_target_offset(value):
@@ -268,7 +268,7 @@ class Ridge(_Regressor):
     array([1.])
     """
 
-    _rules = {**_RULES, "alpha": real(0.0, _MOST_ALPHA, closed=True)}
+    _rules = {**_RULES, "alpha": real(0.0, _MAX_ALPHA, closed=True)}
 
     def __init__(
         self,
@@ -447,9 +447,9 @@ class FourierRidge(_Regressor):
 
     _rules = {
         **_RULES,
-        "alpha": real(0.0, _MOST_ALPHA, closed=True),
+        "alpha": real(0.0, _MAX_ALPHA, closed=True),
         "gamma": real(0.0, 1e30),
-        "n_components": whole(1, _MOST_FOURIER),
+        "n_components": whole(1, _MAX_FOURIER),
         "random_state": COMMON_RULES["random_state"],
     }
 

@@ -37,9 +37,9 @@ def test_a_family_has_none_of_them():
 
 
 def test_the_extension_names_a_family_in_one_file_only():
-    own = {path.name: path.read_text(encoding="utf-8") for path in EXTENSION.glob("py_family_*.c")}
+    own = {path.name: path.read_text(encoding="utf-8") for path in EXTENSION.glob("families/py_family_*.c")}
     assert own
-    for path in EXTENSION.glob("*.[ch]"):
+    for path in EXTENSION.rglob("*.[ch]"):
         text = path.read_text(encoding="utf-8")
         for file in own:
             name = re.fullmatch(r"py_family_(.+)\.c", file).group(1)

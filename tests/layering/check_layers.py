@@ -13,7 +13,8 @@ import sys
 
 LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before it
 OUTSIDE = ("bench/", "cli/", "examples/", "mpi/", "python/", "serve/")  # these know include/ only,
-ALSO_KNOWS = {"mpi": ("cli",)}  # but efface-mpi has commands of cli/
+ALSO_KNOWS = {"mpi": ("cli",),  # but efface-mpi has commands of cli/,
+              "python": ("python/extension",)}  # and the extension is not all of python/
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
 # What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
@@ -82,7 +83,7 @@ def families(files):
 def places_of(name):
     """Where a family is at home: its folder, its options, its Python module, its pictures."""
     return (f"src/model/{name}/", f"cli/models/families/family_{name}",
-            f"python/extension/py_family_{name}.c", f"serve/pictures/picture_{name}")
+            f"python/extension/families/py_family_{name}.c", f"serve/pictures/picture_{name}")
 
 
 def check_families(path, text, names):

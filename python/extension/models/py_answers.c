@@ -1,0 +1,308 @@
+/* What is asked of models and of published models alike: predictions, scores and tables. */
+#include "module/py_extension.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ two kinds of sources */
+
+static efface_status predict_by_model(const void *item, size_t n_rows, const float *values,
+                                      size_t stride, efface_number *numbers, efface_error *error) {
+    return efface_model_predict(item, n_rows, values, stride, numbers, error);
+}
+
+static efface_status table_of_model(const void *item, uint32_t number, efface_table *table,
+                                    efface_error *error) {
+    return efface_model_get_table(item, number, table, error);
+}
+
+static efface_status find_in_model(const void *item, const char *name, efface_table *table,
+                                   efface_error *error) {
+    return efface_model_find_table(item, name, table, error);
+}
+
+static efface_status read_from_model(const void *item, const char *name, uint64_t row,
+                                     const double *offsets, double *values, efface_error *error) {
+    return efface_model_read_table(item, name, row, offsets, values, error);
+}
+
+static int model_is_input(const void *item, uint32_t column) {
+    return efface_model_is_input(item, column);
+}
+
+static uint32_t model_value_column(const void *item, uint32_t number) {
+    return efface_model_value_column(item, number);
+}
+
+static void model_classes(const void *item, int64_t *classes, size_t capacity) {
+    efface_model_classes(item, classes, capacity);
+}
+
+static efface_status model_score(const void *item, efface_scores scores, size_t n_rows,
+                                 const float *values, size_t stride, double *numbers,
+                                 efface_error *error) {
+    return efface_model_score(item, scores, n_rows, values, stride, numbers, error);
+}
+
+source source_of_model(const efface_model *model, const efface_data *data) {
+    const efface_model_info info = efface_model_get_info(model);
+    return (source){
+        .item = model,
+        .predicts = info.predicts,
+        .n_numbers = info.n_numbers,
+        .n_classes = info.n_classes,
+        .n_columns = info.n_columns,
+        .data = data,
+        .predict = predict_by_model,
+        .get_table = table_of_model,
+        .find_table = find_in_model,
+        .read_table = read_from_model,
+        .is_input = model_is_input,
+        .value_column = model_value_column,
+        .classes = model_classes,
+        .score = model_score,
+    };
+}
+
+static efface_status predict_by_predictor(const void *item, size_t n_rows, const float *values,
+                                          size_t stride, efface_number *numbers,
+                                          efface_error *error) {
+    return efface_predictor_predict(item, n_rows, values, stride, numbers, error);
+}
+
+static efface_status table_of_predictor(const void *item, uint32_t number, efface_table *table,
+                                        efface_error *error) {
+    return efface_predictor_get_table(item, number, table, error);
+}
+
+static efface_status find_in_predictor(const void *item, const char *name, efface_table *table,
+                                       efface_error *error) {
+    return efface_predictor_find_table(item, name, table, error);
+}
+
+static efface_status read_from_predictor(const void *item, const char *name, uint64_t row,
+                                         const double *offsets, double *values,
+                                         efface_error *error) {
+    (void)offsets; /* it has its own */
+    return efface_predictor_read_table(item, name, row, values, error);
+}
+
+static int predictor_is_input(const void *item, uint32_t column) {
+    return efface_predictor_is_input(item, column);
+}
+
+static uint32_t predictor_value_column(const void *item, uint32_t number) {
+    return efface_predictor_value_column(item, number);
+}
+
+static void predictor_classes(const void *item, int64_t *classes, size_t capacity) {
+    efface_predictor_classes(item, classes, capacity);
+}
+
+static efface_status predictor_score(const void *item, efface_scores scores, size_t n_rows,
+                                     const float *values, size_t stride, double *numbers,
+                                     efface_error *error) {
+    return efface_predictor_score(item, scores, n_rows, values, stride, numbers, error);
+}
+
+source source_of_predictor(const efface_predictor *predictor) {
+    const efface_predictor_info info = efface_predictor_get_info(predictor);
+    return (source){
+        .item = predictor,
+        .predicts = info.predicts,
+        .n_numbers = info.n_numbers,
+        .n_classes = info.n_classes,
+        .n_columns = info.n_columns,
+        .predict = predict_by_predictor,
+        .get_table = table_of_predictor,
+        .find_table = find_in_predictor,
+        .read_table = read_from_predictor,
+        .is_input = predictor_is_input,
+        .value_column = predictor_value_column,
+        .classes = predictor_classes,
+        .score = predictor_score,
+    };
+}
+
+efface_status check_length(const Py_buffer *view, size_t n, efface_error *error) {
+    return array_length(view) == n
+               ? EFFACE_OK
+               : fail_argument(error,
+                               "another thread changed the model during this call; call it again");
+}
+
+/* ------------------------------------------------------------------ predictions */
+
+const char *predicts_name(efface_predicts predicts) {
+    switch (predicts) {
+    case EFFACE_PREDICTS_CLUSTERS: return "clusters";
+    case EFFACE_PREDICTS_CLASSES: return "classes";
+    case EFFACE_PREDICTS_VALUES: return "values";
+    case EFFACE_PREDICTS_PROBABILITIES: return "probabilities";
+    }
+    return "";
+}
+
+static bool is_real(efface_predicts predicts) {
+    return predicts == EFFACE_PREDICTS_VALUES || predicts == EFFACE_PREDICTS_PROBABILITIES;
+}
+
+static efface_status check_array(const source *by, const matrix *m, const Py_buffer *out,
+                                 efface_error *error) {
+    const size_t n_numbers = by->n_numbers != 0 ? by->n_numbers : 1;
+    const Py_ssize_t n_bytes = by->predicts == EFFACE_PREDICTS_CLUSTERS ? 4 : 8;
+    if (m->n_columns != by->n_columns)
+        return fail_argument(error, "the rows and the model have different numbers of features");
+    if ((item_format(out) == 'd') != is_real(by->predicts) || out->itemsize != n_bytes)
+        return fail_argument(error, "the array is not of the type that is predicted");
+    return check_length(out, m->n_rows * n_numbers, error);
+}
+
+/* Clusters are written as 32-bit numbers, and so are not written in place. Their numbers are below
+ * 2^24. */
+enum { AT_ONCE = 1 << 16 };
+
+static efface_status predict_batch(const source *by, const matrix *m, size_t first, size_t n,
+                                   efface_number *room, const Py_buffer *out, efface_error *error) {
+    const float *const values = matrix_read(m, first, n);
+    if (room == NULL)
+        return by->predict(by->item, n, values, m->stride,
+                           (efface_number *)out->buf + first * by->n_numbers, error);
+    const efface_status status = by->predict(by->item, n, values, m->stride, room, error);
+    int32_t *const to = (int32_t *)out->buf + first * by->n_numbers;
+    for (size_t i = 0; i < n * by->n_numbers && status == EFFACE_OK; i++)
+        to[i] = (int32_t)room[i].whole;
+    return status;
+}
+
+efface_status predict_rows(const source *by, const matrix *m, const Py_buffer *out,
+                           efface_error *error) {
+    efface_status status = check_array(by, m, out, error);
+    if (status != EFFACE_OK)
+        return status;
+    efface_number *room = NULL;
+    size_t n_batch = m->n_batch;
+    if (by->predicts == EFFACE_PREDICTS_CLUSTERS) {
+        n_batch = n_batch < AT_ONCE ? n_batch : AT_ONCE;
+        room = calloc(n_batch * by->n_numbers + 1, sizeof *room);
+        if (room == NULL)
+            return EFFACE_E_MEMORY;
+    }
+    for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
+        n = m->n_rows - first < n_batch ? m->n_rows - first : n_batch;
+        status = predict_batch(by, m, first, n, room, out, error);
+    }
+    free(room);
+    return status;
+}
+
+/* ------------------------------------------------------------------ scores */
+
+efface_status score_rows(const source *by, efface_scores scores, const matrix *m,
+                         const Py_buffer *out, efface_error *error) {
+    if (m->n_columns != by->n_columns)
+        return fail_argument(error, "the rows and the model have different numbers of features");
+    efface_status status = check_length(out, m->n_rows * by->n_classes, error);
+    for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
+        n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
+        status = by->score(by->item, scores, n, matrix_read(m, first, n), m->stride,
+                           (double *)out->buf + first * by->n_classes, error);
+    }
+    return status;
+}
+
+static void answer_form_free(answer_form *form) {
+    free(form->inputs);
+    free(form->value_columns);
+    free(form->classes);
+    *form = (answer_form){0};
+}
+
+bool answer_form_copy(const source *by, answer_form *form) {
+    *form = (answer_form){.n_numbers = by->n_numbers, .n_classes = by->n_classes};
+    form->inputs = calloc((size_t)by->n_columns + 1, sizeof *form->inputs);
+    form->value_columns = calloc(form->n_numbers + 1, sizeof *form->value_columns);
+    form->classes = calloc(form->n_classes + 1, sizeof *form->classes);
+    if (form->inputs == NULL || form->value_columns == NULL || form->classes == NULL) {
+        answer_form_free(form);
+        return false;
+    }
+    for (uint32_t j = 0; j < by->n_columns; j++)
+        if (by->is_input(by->item, j))
+            form->inputs[form->n_inputs++] = j;
+    for (uint32_t i = 0; i < form->n_numbers; i++)
+        form->value_columns[i] = by->value_column(by->item, i);
+    by->classes(by->item, form->classes, form->n_classes);
+    return true;
+}
+
+static PyObject *value_column_list(const answer_form *form) {
+    PyObject *list = PyList_New((Py_ssize_t)form->n_numbers);
+    for (size_t i = 0; i < form->n_numbers && list != NULL; i++) {
+        PyObject *const one = form->value_columns[i] == EFFACE_NO_COLUMN
+                                  ? Py_NewRef(Py_None)
+                                  : PyLong_FromUnsignedLong(form->value_columns[i]);
+        if (one != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *class_list(const answer_form *form) {
+    PyObject *list = PyList_New((Py_ssize_t)form->n_classes);
+    for (size_t i = 0; i < form->n_classes && list != NULL; i++) {
+        PyObject *const one = PyLong_FromLongLong(form->classes[i]);
+        if (one != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *answer_form_tuple(answer_form *form) {
+    PyObject *const result = Py_BuildValue("NNN", column_list(form->inputs, form->n_inputs),
+                                           value_column_list(form), class_list(form));
+    answer_form_free(form);
+    return result;
+}
+
+/* ------------------------------------------------------------------ tables */
+
+size_t find_tables(const source *by, efface_table tables[MAX_TABLES]) {
+    efface_error error;
+    size_t n = 0;
+    while (n < MAX_TABLES && by->get_table(by->item, (uint32_t)n, &tables[n], &error) == EFFACE_OK)
+        n++;
+    return n;
+}
+
+PyObject *table_list(const efface_table *tables, size_t n_tables) {
+    PyObject *list = PyList_New((Py_ssize_t)n_tables);
+    for (size_t i = 0; i < n_tables && list != NULL; i++) {
+        PyObject *const one =
+            Py_BuildValue("ssKI", tables[i].name, tables[i].row_name,
+                          (unsigned long long)tables[i].n_rows, (unsigned)tables[i].n_columns);
+        if (one != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+efface_status read_table(const source *by, const char *name, const Py_buffer *out,
+                         efface_error *error) {
+    efface_table table;
+    efface_status status = by->find_table(by->item, name, &table, error);
+    if (status == EFFACE_OK)
+        status = check_length(out, (size_t)table.n_rows * table.n_columns, error);
+    for (uint64_t row = 0; status == EFFACE_OK && row < table.n_rows; row++) {
+        double *const values = (double *)out->buf + row * table.n_columns;
+        status =
+            by->read_table(by->item, name, row,
+                           by->data != NULL ? efface_data_offsets(by->data) : NULL, values, error);
+    }
+    return status;
+}
