@@ -176,6 +176,14 @@ class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"
 class _Classifier(Classifier, SumsEstimator):
     """What these classifiers share."""
 
+    def _check_fit(self, model, array):
+        try:
+            model._predict_array(array[:1])  # says so if there are too few classes or rows
+        except ValueError as error:
+            if model.shape[0] > 1:
+                raise
+            raise ValueError(f"n_samples=1 is too few: {error}") from None
+
 
 class _Deciding:
     """Classifiers with a decision function."""

@@ -58,14 +58,6 @@ class Classifier(ClassifierMixin, Estimator):
         """The classes that rows have, in order."""
         return self._fitted().classes_
 
-    def _check_fit(self, model, array):
-        try:
-            model._predict_array(array[:1])  # says so if there are too few classes or rows
-        except ValueError as error:
-            if model.shape[0] > 1:
-                raise
-            raise ValueError(f"n_samples=1 is too few: {error}") from None
-
     def _ask(self, X, ask):
         model = self._fitted()
         with check_rows(self, X) as rows:

@@ -568,3 +568,21 @@ def test_texts_as_categories():
     X = np.array([[efface.text_category(str(colour))] for colour in colours])
     model = efface.ForestClassifier(categories=[0], random_state=1).fit(X, colours == "red")
     assert model.score(X, colours == "red") == 1.0
+
+
+@pytest.mark.parametrize("estimator", KINDS)
+def test_a_forest_that_has_drawn_no_row_is_one(estimator):
+    """Chance may leave all rows out of all trees: after forgetting, and so in a fit as well."""
+    X, drawn = [[1.0], [2.0]], set()
+    for seed in range(40):
+        forest = estimator(1, rows="poisson", random_state=seed)
+        model, fresh = (clone(forest).fit(X[:n], [0, 1][:n], ids=range(n)) for n in (2, 1))
+        model.forget(ids=[1])
+        assert model.encode() == fresh.encode()
+        try:
+            drawn.add(model.predict(X)[0] == fresh.predict(X)[0] == 0)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                fresh.predict(X)
+            drawn.add(None)
+    assert drawn == {True, None}
