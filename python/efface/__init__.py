@@ -11,9 +11,9 @@ The model after a removal is, byte for byte, the model that never saw the data::
 Models are scikit-learn estimators. `KMeans` clusters; `LinearRegression`, `Ridge`, `RidgeCV`,
 `FourierRidge`, `SegmentedRegression` and `ForestRegressor` predict values; `RidgeClassifier`,
 `GaussianNB`, `LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis` and `ForestClassifier`
-predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all have in common; `open` and
-`create` give stores, files that hold rows, models and receipts. docs/python.md maps scikit-learn's
-parameters to these.
+predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all
+have in common; `open` and `create` give stores, files that hold rows, models and receipts.
+docs/python.md maps scikit-learn's parameters to these.
 """
 
 from . import datasets, metrics

@@ -1,19 +1,45 @@
 """Classifiers that are made of sums, from which rows can be removed exactly."""
 
+from __future__ import annotations
+
+from typing import Final
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from ._classifier import ClassesResults, Classifier, Probable, ProbableResults
-from ._estimator import of_model
+from ._classifier import ClassesResults, Classifier, ProbableClassifier, ProbableResults
+from ._fitted import of_model, of_one_state
 from ._linear import refuse_moved_origin
-from ._model import Model, of_one_state
+from ._model import Model
 from ._parameters import or_none, real, whole
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+from ._types import Offset, Reals
 
 _PRIORS_RULE = (lambda v: v is None or np.ndim(v) == 1, "a number for each class or None")
 
 
-class ClassesModel(ClassesResults, Model, family="sums", view="classes"):
+class _Deciding:
+    """What classifiers with a decision function and their Models are asked alike."""
+
+    __slots__ = ()
+
+    def decision_function(self, X: ArrayLike) -> Reals:
+        """A number for each row of X and class: the class with the largest is predicted.
+
+        With two classes there is one number for each row: if it is positive, the second is
+        predicted.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes) or (n_rows,)
+        """
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._decisions(rows.array)
+
+
+class ClassesModel(_Deciding, ClassesResults, Model, family="sums", view="classes"):
     """A fitted classifier and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -41,12 +67,12 @@ class ClassesModel(ClassesResults, Model, family="sums", view="classes"):
         return second - first
 
     @property
-    def coef_(self):
+    def coef_(self) -> Reals:
         """The coefficients of the features, a row for each class; one row for two classes."""
         return self._coefficients()[:, 1:]
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Reals:
         """What is added to them."""
         return self._coefficients()[:, 0]
 
@@ -55,12 +81,6 @@ class ClassesModel(ClassesResults, Model, family="sums", view="classes"):
             raise AttributeError(f"{type(self).__name__!r} of this kind has no coefficients")
         table = self._class_table("coefficients")
         return self._second(*table).reshape(1, -1) if len(table) == 2 else table
-
-    def decision_function(self, X):
-        """A number for each row of X and class, or for each row if there are two classes: the class
-        with the largest is predicted, or the second if it is positive."""
-        with self._rows(X) as rows:
-            return self._decisions(rows.array)
 
 
 class RidgeClassifierModel(ClassesModel, family="sums", view="ridge"):
@@ -93,17 +113,17 @@ class ProbableClassesModel(ProbableResults, ClassesModel, family="sums", view="c
     __slots__ = ()
 
     @property
-    def means_(self):
+    def means_(self) -> Reals:
         """The means of the rows of each class."""
         return self._class_table("means")
 
     @property
-    def priors_(self):
+    def priors_(self) -> Reals:
         """The probability of each class before a row is looked at."""
         return self._class_table("priors")[:, 0]
 
     @property
-    def class_count_(self):
+    def class_count_(self) -> Reals:
         """The weight of the rows of each class."""
         return self._class_table("priors")[:, 1]
 
@@ -129,7 +149,7 @@ class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
     class_prior_ = ProbableClassesModel.priors_
 
     @property
-    def var_(self):
+    def var_(self) -> Reals:
         """The variances of each class, with what was added to them."""
         return self._class_table("variances")
 
@@ -153,17 +173,17 @@ class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"
         return self._cached("directions", lambda: self.table("directions"))
 
     @property
-    def scalings_(self):
+    def scalings_(self) -> Reals:
         """The directions in which classes differ most, as columns."""
         return self._directions()[:, 1:].T
 
     @property
-    def explained_variance_ratio_(self):
+    def explained_variance_ratio_(self) -> Reals:
         """How much of the differences between classes is in each direction."""
         return self._directions()[:, 0]
 
     @property
-    def xbar_(self):
+    def xbar_(self) -> Reals:
         """The mean of the classes by their priors."""
         return self.priors_ @ self.means_
 
@@ -185,23 +205,7 @@ class _Classifier(Classifier, SumsEstimator):
             raise ValueError(f"n_samples=1 is too few: {error}") from None
 
 
-class _Deciding:
-    """Classifiers with a decision function."""
-
-    def decision_function(self, X):
-        """A number for each row of X and class: the class with the largest is predicted.
-
-        With two classes there is one number for each row: if it is positive, the second is
-        predicted.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes) or (n_rows,)
-        """
-        return self._ask(X, lambda model, array: model._decisions(array))
-
-
-class _Probable(Probable, _Classifier):
+class _Probable(ProbableClassifier, _Classifier):
     """Those with probabilities, and priors."""
 
     def _refuse_store(self):
@@ -268,12 +272,16 @@ class RidgeClassifier(_Deciding, _Classifier):
         "fit_intercept": IS_FLAG,
     }
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True, bound=None, offset=None, n_threads=None):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.bound = bound
-        self.offset = offset
-        self.n_threads = n_threads
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         refuse_moved_origin(parameters)
@@ -282,8 +290,8 @@ class RidgeClassifier(_Deciding, _Classifier):
             "intercept": bool(parameters["fit_intercept"]),
         }
 
-    coef_ = of_model(RidgeClassifierModel.coef_)
-    intercept_ = of_model(RidgeClassifierModel.intercept_)
+    coef_: Final[Reals] = of_model(RidgeClassifierModel.coef_)
+    intercept_: Final[Reals] = of_model(RidgeClassifierModel.intercept_)
 
 
 class GaussianNB(_Probable):
@@ -332,25 +340,29 @@ class GaussianNB(_Probable):
     }
 
     def __init__(
-        self, *, priors=None, var_smoothing=1e-9, bound=None, offset=None, n_threads=None
-    ):
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.bound = bound
-        self.offset = offset
-        self.n_threads = n_threads
+        self,
+        *,
+        priors: ArrayLike | None = None,
+        var_smoothing: float = 1e-9,
+        bound: float | None = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         return {"smoothing": float(parameters["var_smoothing"])}
 
-    def predict_joint_log_proba(self, X):
+    def predict_joint_log_proba(self, X: ArrayLike) -> Reals:
         """The logarithm of the joint probability of each row of X and each class."""
-        return self._ask(X, lambda model, array: model._scores(array, False))
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._scores(rows.array, False)
 
-    theta_ = of_model(BayesModel.theta_)
-    var_ = of_model(BayesModel.var_)
-    class_prior_ = of_model(BayesModel.class_prior_)
-    class_count_ = of_model(BayesModel.class_count_)
+    theta_: Final[Reals] = of_model(BayesModel.theta_)
+    var_: Final[Reals] = of_model(BayesModel.var_)
+    class_prior_: Final[Reals] = of_model(BayesModel.class_prior_)
+    class_count_: Final[Reals] = of_model(BayesModel.class_count_)
 
 
 class LinearDiscriminantAnalysis(
@@ -414,19 +426,14 @@ class LinearDiscriminantAnalysis(
     def __init__(
         self,
         *,
-        shrinkage=None,
-        priors=None,
-        n_components=None,
-        bound=None,
-        offset=None,
-        n_threads=None,
-    ):
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.bound = bound
-        self.offset = offset
-        self.n_threads = n_threads
+        shrinkage: float | None = None,
+        priors: ArrayLike | None = None,
+        n_components: int | None = None,
+        bound: float | None = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
@@ -434,11 +441,11 @@ class LinearDiscriminantAnalysis(
     def _check_fit(self, model, array):
         super()._check_fit(model, array)
         n_features, n_classes = model.shape[1], len(model.classes_)
-        most = min(n_features, n_classes - 1)
-        if self.n_components is not None and self.n_components > most:
+        n_max = min(n_features, n_classes - 1)
+        if self.n_components is not None and self.n_components > n_max:
             raise ValueError(
                 f"n_components={self.n_components} is too many: with {n_features} features and "
-                f"{n_classes} class{'es' if n_classes > 1 else ''} there can be {most} at most"
+                f"{n_classes} class{'es' if n_classes > 1 else ''} there can be {n_max} at most"
             )
 
     @property
@@ -446,22 +453,22 @@ class LinearDiscriminantAnalysis(
         return len(self.explained_variance_ratio_)
 
     @property
-    def explained_variance_ratio_(self):
+    def explained_variance_ratio_(self) -> Reals:
         """How much of the differences between classes is in each direction."""
         return self._fitted().explained_variance_ratio_[: self.n_components]
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Reals:
         """The coordinates of each row of X along the directions in which classes differ most."""
-        return self._ask(X, lambda model, array: model._transform_array(array))[
-            :, : self.n_components
-        ]
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._transform_array(rows.array)[:, : self.n_components]
 
-    scalings_ = of_model(DiscriminantModel.scalings_)
-    xbar_ = of_model(DiscriminantModel.xbar_)
-    coef_ = of_model(DiscriminantModel.coef_)
-    intercept_ = of_model(DiscriminantModel.intercept_)
-    means_ = of_model(DiscriminantModel.means_)
-    priors_ = of_model(DiscriminantModel.priors_)
+    scalings_: Final[Reals] = of_model(DiscriminantModel.scalings_)
+    xbar_: Final[Reals] = of_model(DiscriminantModel.xbar_)
+    coef_: Final[Reals] = of_model(DiscriminantModel.coef_)
+    intercept_: Final[Reals] = of_model(DiscriminantModel.intercept_)
+    means_: Final[Reals] = of_model(DiscriminantModel.means_)
+    priors_: Final[Reals] = of_model(DiscriminantModel.priors_)
 
 
 class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
@@ -510,15 +517,19 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         "reg_param": real(0.0, 1.0, closed=True),
     }
 
-    def __init__(self, *, priors=None, reg_param=0.0, bound=None, offset=None, n_threads=None):
-        self.priors = priors
-        self.reg_param = reg_param
-        self.bound = bound
-        self.offset = offset
-        self.n_threads = n_threads
+    def __init__(
+        self,
+        *,
+        priors: ArrayLike | None = None,
+        reg_param: float = 0.0,
+        bound: float | None = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         return {"quadratic": True, "shrinkage": float(parameters["reg_param"])}
 
-    means_ = of_model(DiscriminantModel.means_)
-    priors_ = of_model(DiscriminantModel.priors_)
+    means_: Final[Reals] = of_model(DiscriminantModel.means_)
+    priors_: Final[Reals] = of_model(DiscriminantModel.priors_)

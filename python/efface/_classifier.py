@@ -1,11 +1,17 @@
 """What all classifiers share, whatever the family of the model."""
 
+from __future__ import annotations
+
+from typing import Any, Final
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ._bases import ClassifierMixin
 from ._estimator import Estimator
-from ._model import of_one_state
-from ._rows import check_rows, spread_rows
+from ._fitted import of_model, of_one_state
+from ._rows import spread_rows
+from ._types import Reals
 
 
 class ClassesResults:
@@ -14,7 +20,7 @@ class ClassesResults:
     __slots__ = ()
 
     @property
-    def classes_(self):
+    def classes_(self) -> NDArray[Any]:
         """The classes that rows have, in order."""
         return self._cached("classes", self._classes)
 
@@ -33,8 +39,20 @@ class ClassesResults:
         return out[:, self._y.order(labels)]
 
 
-class ProbableResults(ClassesResults):
-    """The same, of classes with probabilities."""
+class Probable:
+    """What classifiers with probabilities and their Models are asked alike."""
+
+    __slots__ = ()
+
+    def predict_proba(self, X: ArrayLike) -> Reals:
+        """The probability of each class, in the order of `classes_`, for each row of X."""
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._scores(rows.array, True)
+
+
+class ProbableResults(Probable, ClassesResults):
+    """What a Model of classes with probabilities adds to its base."""
 
     __slots__ = ()
 
@@ -42,35 +60,20 @@ class ProbableResults(ClassesResults):
         with np.errstate(divide="ignore"):
             return np.log(self._scores(X, True))
 
-    def predict_proba(self, X):
-        """The probability of each class, in the order of `classes_`, for each row of X."""
-        with self._rows(X) as rows:
-            return self._scores(rows.array, True)
-
 
 class Classifier(ClassifierMixin, Estimator):
     """The base of classifiers."""
 
     _learns = "classes"
 
-    @property
-    def classes_(self):
-        """The classes that rows have, in order."""
-        return self._fitted().classes_
-
-    def _ask(self, X, ask):
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return ask(model, rows.array)
+    classes_: Final[NDArray[Any]] = of_model(ClassesResults.classes_)
 
 
-class Probable:
+class ProbableClassifier(Probable, Classifier):
     """Classifiers with probabilities."""
 
-    def predict_proba(self, X):
-        """The probability of each class, in the order of `classes_`, for each row of X."""
-        return self._ask(X, lambda model, array: model._scores(array, True))
-
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> Reals:
         """The logarithms of these probabilities."""
-        return self._ask(X, lambda model, array: model._log_probabilities(array))
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._log_probabilities(rows.array)

@@ -1,15 +1,19 @@
 """Principal components, from which rows can be removed exactly."""
 
+from __future__ import annotations
+
 import numbers
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._arrays import WEIGHT_UNIT
 from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from ._estimator import of_model
-from ._model import Model, of_one_state
-from ._rows import check_rows
+from ._fitted import of_model
+from ._model import Model
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+from ._types import Offset, Reals
 
 
 class ComponentsModel(Model, family="sums", view="components"):
@@ -28,7 +32,7 @@ class ComponentsModel(Model, family="sums", view="components"):
         return out.reshape(len(out), -1)
 
     @property
-    def components_(self):
+    def components_(self) -> Reals:
         """The directions, each of length 1, in the order of their variances."""
         return self._cached("components", self._axes)
 
@@ -46,23 +50,23 @@ class ComponentsModel(Model, family="sums", view="components"):
         return self._cached("variances", lambda: self.table("variances"))
 
     @property
-    def explained_variance_(self):
+    def explained_variance_(self) -> Reals:
         """The variance along each component."""
         return self._variances()[:, 0]
 
     @property
-    def explained_variance_ratio_(self):
+    def explained_variance_ratio_(self) -> Reals:
         """Its share of the variance of all features."""
         return self._variances()[:, 1]
 
     @property
-    def mean_(self):
+    def mean_(self) -> Reals:
         """The mean of each feature."""
         means = self._cached("mean", lambda: self.table("means"))
         return means[0] if len(means) else np.full(self.shape[1], np.nan)
 
     @property
-    def singular_values_(self):
+    def singular_values_(self) -> Reals:
         """The square roots of the variances times the weight of the rows less 1."""
         weight = self._models.shape()[3] / (WEIGHT_UNIT if self._weighting == "parts" else 1)
         return np.sqrt(self.explained_variance_ * (weight - 1))
@@ -77,20 +81,24 @@ class ComponentsModel(Model, family="sums", view="components"):
         total = variances[0] / shares[0]
         return float(max(total - variances.sum(), 0.0) / n_others)
 
-    @of_one_state
-    def _transform_array(self, X):
-        return self._predict_array(X)
-
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Reals:
         """The coordinates of each row of X along the components."""
         with self._rows(X) as rows:
-            return self._transform_array(rows.array)
+            return self._predict_array(rows.array)
 
 
 def _is_number_of_components(value):
     if isinstance(value, numbers.Integral):
         return not isinstance(value, (bool, np.bool_)) and value >= 1
     return value is None or (isinstance(value, numbers.Real) and 0.0 < value < 1.0)
+
+
+def _kept(result):
+    """As of_model, for the components that are kept."""
+    name = result.fget.__name__
+    return property(
+        lambda self: getattr(self._fitted(), name)[: self.n_components_], doc=result.__doc__
+    )
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
@@ -143,13 +151,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
     }
 
     def __init__(
-        self, n_components=None, *, whiten=False, bound=None, offset=None, n_threads=None
-    ):
-        self.n_components = n_components
-        self.whiten = whiten
-        self.bound = bound
-        self.offset = offset
-        self.n_threads = n_threads
+        self,
+        n_components: float | None = None,
+        *,
+        whiten: bool = False,
+        bound: float | None = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         wanted = parameters["n_components"]
@@ -172,60 +182,45 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
             raise ValueError(
                 f"Found array with n_samples={n_rows}: principal components need two rows at least"
             )
-        most = min(n_rows, n_features)
-        if isinstance(self.n_components, numbers.Integral) and self.n_components > most:
+        n_max = min(n_rows, n_features)
+        if isinstance(self.n_components, numbers.Integral) and self.n_components > n_max:
             raise ValueError(
                 f"n_components={self.n_components!r} must be between 1 and "
-                f"min(n_samples, n_features)={most!r}"
+                f"min(n_samples, n_features)={n_max!r}"
             )
 
     @property
-    def n_components_(self):
+    def n_components_(self) -> int:
         """How many components are kept."""
         shares = self._fitted().explained_variance_ratio_
         if self._wanted is None or isinstance(self._wanted, numbers.Integral):
             return len(shares)
-        return min(int(np.searchsorted(np.cumsum(shares), self._wanted, side="right")) + 1,
-                   len(shares))
+        n_below = int(np.searchsorted(np.cumsum(shares), self._wanted, side="right"))
+        return min(n_below + 1, len(shares))
 
     @property
     def _n_features_out(self):
         return self.n_components_
 
-    @property
-    def components_(self):
-        """The directions, each of length 1, in the order of their variances."""
-        return self._fitted().components_[: self.n_components_]
+    components_: Final[Reals] = _kept(ComponentsModel.components_)
+    explained_variance_: Final[Reals] = _kept(ComponentsModel.explained_variance_)
+    explained_variance_ratio_: Final[Reals] = _kept(ComponentsModel.explained_variance_ratio_)
+    singular_values_: Final[Reals] = _kept(ComponentsModel.singular_values_)
 
     @property
-    def explained_variance_(self):
-        """The variance along each component."""
-        return self._fitted().explained_variance_[: self.n_components_]
-
-    @property
-    def explained_variance_ratio_(self):
-        """Its share of the variance of all features."""
-        return self._fitted().explained_variance_ratio_[: self.n_components_]
-
-    @property
-    def singular_values_(self):
-        """The square roots of the variances times the weight of the rows less 1."""
-        return self._fitted().singular_values_[: self.n_components_]
-
-    @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """The mean of the variances along components that are not kept."""
         return self._fitted()._noise(self.n_components_)
 
-    mean_ = of_model(ComponentsModel.mean_)
+    mean_: Final[Reals] = of_model(ComponentsModel.mean_)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Reals:
         """The coordinates of each row of X along the components."""
         model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._transform_array(rows.array)[:, : self.n_components_]
+        with self._rows(X) as rows:
+            return model._predict_array(rows.array)[:, : self.n_components_]
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> Reals:
         """The rows whose coordinates are those of X, as far as the components go."""
         coordinates = np.asarray(X, dtype=np.float64)
         if self._fitted()._whiten:

@@ -5,34 +5,35 @@ that only this family has, and a Model with the same results (_model.py). It def
 
 - `_family`, the name of the family in the library, and `_rules` for its parameters;
 - `_learns`, what y is: nothing (None), 'values' or 'classes';
-- `_family_parameters`, which makes of them what the extension takes (extension/families/py_family_*.c);
+- `_family_parameters`, which makes of them what the extension takes (py_family_*.c);
 - `_data_parameters`, if some depend on the number of targets, or on weights; `_numbered`, if some
   name features; `_takes_missing`, if values may be missing;
 - `_findings` and `_warn_of`, if there is something to warn of after a fit.
 """
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _efface
 from ._arrays import WEIGHT_UNIT, check_weights, keep_present, unmasked
 from ._bases import BaseEstimator, NotFittedError
+from ._fitted import Fitted
 from ._model import make_model
 from ._parameters import COMMON_RULES, check_parameters, draw_seed, run_seeds
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import check_rows, feature_names, join_rows, plain_rows
 from ._targets import Nothing, Values, first_classes
 from ._texts import name_texts
+from ._types import EachId, EachOwner, Names
 
 _NO_KEY = bytes(16)
 
 
-def of_model(result):
-    """A property of an estimator for a property of its fitted model."""
-    name = result.fget.__name__
-    return property(lambda self: getattr(self._fitted(), name), doc=result.__doc__)
-
-
-class Estimator(BaseEstimator):
+class Estimator(BaseEstimator, Fitted):
     """The base of all estimators: everything that does not depend on the family of models.
 
     After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
@@ -50,6 +51,9 @@ class Estimator(BaseEstimator):
     feature_names_in_ : ndarray of str
         If X had names.
     """
+
+    n_features_in_: int
+    feature_names_in_: Names
 
     _family = None
     _rules = COMMON_RULES
@@ -83,10 +87,6 @@ class Estimator(BaseEstimator):
         """Why a store cannot have such a model, or None."""
         return None
 
-    def _predict_rows(self, model, array):
-        """`predict` for an array."""
-        return model._predict_array(array)
-
     def _data_parameters(self, n_features, n_targets, weight_unit):
         """Further parameters of the family; a weight of 1 is `weight_unit` for the library."""
         return {}
@@ -99,6 +99,11 @@ class Estimator(BaseEstimator):
         """Warns of findings; `names` are those of the features, or None."""
 
     # -------------------------------------------------------------- parameters
+
+    def _keep(self, arguments):
+        """Keeps the arguments of the constructor, as scikit-learn wants: unchanged, by name."""
+        del arguments["self"]
+        vars(self).update(arguments)
 
     def _checked_parameters(self):
         """Parameters by name."""
@@ -122,7 +127,15 @@ class Estimator(BaseEstimator):
 
     # -------------------------------------------------------------- fitting
 
-    def fit(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: EachId | None = None,
+        owners: EachOwner | None = None,
+    ) -> Self:
         """Fits to the rows of X.
 
         Parameters
@@ -245,114 +258,7 @@ class Estimator(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
 
-    # -------------------------------------------------------------- asking
-
-    @property
-    def ids_(self):
-        """The ids of the rows, in the order in which rows came."""
-        return self._fitted().ids_
-
-    @property
-    def owners_(self):
-        """The owners of the rows in the same order; a row without an owner is masked."""
-        return self._fitted().owners_
-
-    @property
-    def offset_(self):
-        """The offsets of the features; None if they have none."""
-        return self._fitted().offset_
-
-    def predict(self, X):
-        """What the model predicts for each row of X.
-
-        Returns
-        -------
-        ndarray
-            Clusters as int32, classes as int64, values or probabilities as float64; of shape
-            (n_rows,), or (n_rows, n_numbers) if there are several numbers for a row.
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return self._predict_rows(model, rows.array)
-
-    def verify(self):
-        """Fits the current rows again and compares the states byte by byte.
-
-        Returns
-        -------
-        Difference
-            True if the states of all runs are identical.
-        """
-        return self._fitted().verify()
-
-    def digest(self):
-        """The BLAKE2b-256 digest of the canonical bytes of the state, in hexadecimal digits."""
-        return self._fitted().digest()
-
-    def encode(self):
-        """The canonical bytes of the state (docs/format.md)."""
-        return self._fitted().encode()
-
-    # -------------------------------------------------------------- changing
-
-    def forget(self, ids=None, *, owners=None, missing="raise"):
-        """Removes rows: afterwards, the model is as if it had never seen them.
-
-        Parameters
-        ----------
-        ids : int, str or a collection of them, optional
-        owners : int, str or a collection of them, optional
-            All rows of these owners.
-        missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
-            nothing.
-
-        Returns
-        -------
-        Report
-        """
-        return self._fitted().forget(ids, owners=owners, missing=missing)
-
-    def preview(self, ids=None, *, owners=None, missing="raise"):
-        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
-        return self._fitted().preview(ids, owners=owners, missing=missing)
-
-    def learn(self, X, y=None, *, sample_weight=None, ids=None, owners=None):
-        """Adds rows, as if they had been there all the time; arguments as in `fit`.
-
-        Without sample_weight, the rows have weight 1. Without owners, they have no owner.
-
-        Returns
-        -------
-        Report
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._learn(rows, y, sample_weight, ids, owners)
-
-    def update(self, X, y=None, *, sample_weight=None, ids, owners=None):
-        """Replaces the values of the rows with these ids, and their weights and owners if given.
-
-        A regressor needs y too; a classifier keeps the classes of the rows if y is not given.
-
-        Returns
-        -------
-        Report
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._update(rows, y, sample_weight, ids, owners)
-
-    def rekey(self, random_state=None):
-        """Fits again with another seed. Nothing of the old randomness remains.
-
-        Do this if people may have looked at the model before they asked to be forgotten.
-
-        Returns
-        -------
-        Report
-        """
-        return self._fitted().rekey(random_state)
+    _rows = check_rows
 
 
 def _text_id(text):

@@ -1,24 +1,30 @@
 """Forests of extremely randomised trees, from which rows can be removed exactly."""
 
+from __future__ import annotations
+
 import errno
 import math
 import numbers
 import os
 import warnings
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from . import _efface
 from ._bases import DataConversionWarning, RegressorMixin
-from ._classifier import Classifier, Probable, ProbableResults
-from ._estimator import Estimator, of_model
+from ._classifier import ProbableClassifier, ProbableResults
+from ._estimator import Estimator
+from ._fitted import of_model, of_one_state
 from ._linear import TARGET_OFFSET_RULE
-from ._model import Model, of_one_state
+from ._model import Model
 from ._parameters import COMMON_RULES, one_of, or_none, real, whole
 from ._reports import ForestSize
-from ._rows import check_rows, spread_rows
+from ._rows import spread_rows
 from ._sums import IS_FLAG
 from ._targets import COLUMN_VECTOR, Classes, Values
+from ._types import Columns, MaxFeatures, Offset, Path, Reals, Seed, TreeRows
 
 _MAX_TREES = 65535
 _MAX = 2**32 - 1
@@ -78,7 +84,7 @@ def _n_candidates(max_features, n_features):
     return max(1, int(max_features * n_features))
 
 
-def text_category(text):
+def text_category(text: str) -> float:
     """The number that stands for a text in a feature of categories.
 
     It is the same on the command line, in the service and in C, and depends on no other text.
@@ -108,53 +114,28 @@ def _category_numbers(categories, names):
 # ------------------------------------------------------------------ fitted forests
 
 
-class ForestModel(Model, family="forest"):
-    """A fitted forest and the rows it was fitted to; see `Model`.
-
-    Attributes
-    ----------
-    feature_importances_ : ndarray of shape (n_features,)
-    size_ : ForestSize
-    """
+class _Trees:
+    """What forests and their Models are asked alike."""
 
     __slots__ = ()
 
-    @property
-    def feature_importances_(self):
-        """The share of each feature in all that splits have gained; the shares sum to 1, or all are
-        0 if there is no split."""
-        return self._cached("importances", lambda: self.table("importances")[:, 0])
-
-    @property
-    def size_(self):
-        """How large the forest is, as a ForestSize."""
-        return ForestSize(*self._models.size(self.run))
-
-    @of_one_state
-    def _leaves(self, X):
-        """`apply` for an array."""
-        n_trees = self._models.size(self.run)[0]
-        out = np.empty((X.shape[0], n_trees), dtype=np.uint32)
-        with spread_rows(X, self._inputs, self.shape[1]) as rows:
-            self._models.leaves(self.run, rows.array, out)
-        return out
-
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> NDArray[np.uint32]:
         """The leaf of each row of X in each tree: nodes are numbered from 0 in preorder.
 
         Returns
         -------
         ndarray of shape (n_rows, n_trees)
         """
+        model = self._fitted()
         with self._rows(X) as rows:
-            return self._leaves(rows.array)
+            return model._leaves(rows.array)
 
     @of_one_state
-    def settle(self):
+    def settle(self) -> None:
         """Grows what a lazy forest has left for later. No result depends on it."""
         self._models.settle(self.run)
 
-    def export(self, path, *, replace=False):
+    def export(self, path: Path, *, replace: bool = False) -> None:
         """Writes a file that predicts and has nothing else of the model, for `load_predictor` and
         `efface predict`.
 
@@ -168,7 +149,39 @@ class ForestModel(Model, family="forest"):
         replace : bool, default=False
             Whether a file that is there is replaced.
         """
-        self._export(path, replace, None)
+        self._fitted()._export(path, replace, getattr(self, "feature_names_in_", None))
+
+
+class ForestModel(_Trees, Model, family="forest"):
+    """A fitted forest and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (n_features,)
+    size_ : ForestSize
+    """
+
+    __slots__ = ()
+
+    @property
+    def feature_importances_(self) -> Reals:
+        """The share of each feature in all that splits have gained; the shares sum to 1, or all are
+        0 if there is no split."""
+        return self._cached("importances", lambda: self.table("importances")[:, 0])
+
+    @property
+    def size_(self) -> ForestSize:
+        """How large the forest is, as a ForestSize."""
+        return ForestSize(*self._models.size(self.run))
+
+    @of_one_state
+    def _leaves(self, X):
+        """`apply` for an array."""
+        n_trees = self._models.size(self.run)[0]
+        out = np.empty((X.shape[0], n_trees), dtype=np.uint32)
+        with spread_rows(X, self._inputs, self.shape[1]) as rows:
+            self._models.leaves(self.run, rows.array, out)
+        return out
 
     @of_one_state
     def _export(self, path, replace, names):
@@ -197,7 +210,7 @@ class ForestClassesModel(ProbableResults, ForestModel, family="forest", view="cl
 # ------------------------------------------------------------------ estimators
 
 
-class _Forest(Estimator):
+class _Forest(_Trees, Estimator):
     """What both forests share."""
 
     _family = "forest"
@@ -242,42 +255,11 @@ class _Forest(Estimator):
     def _more_tags(self):
         return {"allow_nan": bool(self.missing)}
 
-    feature_importances_ = of_model(ForestModel.feature_importances_)
-    size_ = of_model(ForestModel.size_)
-
-    def apply(self, X):
-        """The leaf of each row of X in each tree: nodes are numbered from 0 in preorder.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_estimators)
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._leaves(rows.array)
-
-    def settle(self):
-        """Grows what a lazy forest has left for later. No result depends on it."""
-        self._fitted().settle()
-
-    def export(self, path, *, replace=False):
-        """Writes a file that predicts and has nothing else of the model, for `load_predictor` and
-        `efface predict`.
-
-        There are no values or ids of rows in it. But the mean of a leaf with one row is the target
-        of that row, and such a leaf of a classifier tells the class. `Store.publish` writes the
-        same after giving the model a seed that nobody knows.
-
-        Parameters
-        ----------
-        path : str or path-like
-        replace : bool, default=False
-            Whether a file that is there is replaced.
-        """
-        self._fitted()._export(path, replace, getattr(self, "feature_names_in_", None))
+    feature_importances_: Final[Reals] = of_model(ForestModel.feature_importances_)
+    size_: Final[ForestSize] = of_model(ForestModel.size_)
 
 
-class ForestClassifier(Probable, Classifier, _Forest):
+class ForestClassifier(ProbableClassifier, _Forest):
     """Extremely randomised trees that vote for a class, from which rows can be removed exactly.
 
     A node takes the best of some random splits. Every random choice depends on the seed and the
@@ -346,36 +328,23 @@ class ForestClassifier(Probable, Classifier, _Forest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_features="default",
-        rows="all",
-        trees_per_row=10,
-        lazy=False,
-        missing=False,
-        categories=None,
-        random_state=None,
-        offset=None,
-        n_threads=None,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.rows = rows
-        self.trees_per_row = trees_per_row
-        self.lazy = lazy
-        self.missing = missing
-        self.categories = categories
-        self.random_state = random_state
-        self.offset = offset
-        self.n_threads = n_threads
+        criterion: Literal["gini", "entropy"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = "default",
+        rows: TreeRows = "all",
+        trees_per_row: int = 10,
+        lazy: bool = False,
+        missing: bool = False,
+        categories: Columns = None,
+        random_state: Seed = None,
+        offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _family_parameters(self, parameters, n_features, offsets):
         return {
@@ -440,38 +409,24 @@ class ForestRegressor(RegressorMixin, _Forest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_features="default",
-        rows="all",
-        trees_per_row=10,
-        lazy=False,
-        missing=False,
-        categories=None,
-        random_state=None,
-        bound=None,
-        offset=None,
-        target_offset=None,
-        n_threads=None,
-    ):
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.rows = rows
-        self.trees_per_row = trees_per_row
-        self.lazy = lazy
-        self.missing = missing
-        self.categories = categories
-        self.random_state = random_state
-        self.bound = bound
-        self.offset = offset
-        self.target_offset = target_offset
-        self.n_threads = n_threads
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = "default",
+        rows: TreeRows = "all",
+        trees_per_row: int = 10,
+        lazy: bool = False,
+        missing: bool = False,
+        categories: Columns = None,
+        random_state: Seed = None,
+        bound: float | None = None,
+        offset: Offset = None,
+        target_offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _family_parameters(self, parameters, n_features, offsets):
         return {
@@ -497,7 +452,4 @@ class ForestRegressor(RegressorMixin, _Forest):
         warnings.warn(COLUMN_VECTOR, DataConversionWarning, stacklevel=3)
         return given, Values()
 
-    @property
-    def target_offset_(self):
-        """The offset of the target; None if it has none."""
-        return self._fitted().target_offset_
+    target_offset_: Final[Reals | None] = of_model(ForestModel.target_offset_)

@@ -1,16 +1,34 @@
 """k-means as a scikit-learn estimator that can forget."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._arrays import WEIGHT_UNIT, check_weights, number_labels
 from ._bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from ._estimator import Estimator, of_model
-from ._model import Model, of_one_state
+from ._estimator import Estimator
+from ._fitted import of_model, of_one_state
+from ._model import Model
 from ._parameters import COMMON_RULES, one_of, or_none, real, whole
 from ._rounding import Tails, warn_tails
-from ._rows import check_rows
+from ._types import (
+    Clusters,
+    EachId,
+    EachOwner,
+    Empty,
+    Method,
+    NodeMethod,
+    Offset,
+    Range,
+    Reals,
+    Scale,
+    Seed,
+    Sizes,
+)
 
 _METHODS = ("pyramid", "lloyd", "quantized", "tree")
 _MAX_CLUSTERS = 2**24
@@ -51,7 +69,59 @@ KMEANS_RULES = {
 }
 
 
-class KMeansModel(Model, family="kmeans"):
+class ClusterResults:
+    """What a Model with clusters adds to its base."""
+
+    __slots__ = ()
+
+    @property
+    def cluster_centers_(self) -> Reals:
+        """The centroids in the units of the data."""
+        return self._cached("centers", lambda: self.table("centroids"))
+
+    @property
+    def labels_(self) -> Clusters:
+        """The cluster of each row, in the order of `ids_`."""
+        return self._cached("labels", self._labels)
+
+    def _labels(self):
+        labels = np.empty(self.shape[0], dtype=np.int32)
+        if len(labels):
+            self._models.labels(self.run, labels)
+        return self._in_order(labels)
+
+    @property
+    def n_iter_(self) -> int:
+        """The iterations of k-means."""
+        # A fit whose seeds are its centroids still passed over the rows once.
+        return max(1, self.info.facts["levels"])
+
+
+class _Distances:
+    """What KMeans and its Model are asked alike."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def predict(self, X: ArrayLike) -> Clusters: ...
+
+    def transform(self, X: ArrayLike) -> Reals:
+        """The distance of each row of X to each centroid (of scaled values, if scaled)."""
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._transform_array(rows.array)
+
+    def score(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._score_rows(rows, sample_weight)
+
+
+class KMeansModel(_Distances, ClusterResults, Model, family="kmeans"):
     """A fitted k-means model and the rows it was fitted to; see `Model`.
 
     With several runs (`n_init`), results come from the run with the least loss, or the first of
@@ -78,35 +148,14 @@ class KMeansModel(Model, family="kmeans"):
     def _answers(self, X):
         return {"labels": self._predict_array(X)}
 
-    def _labels(self):
-        labels = np.empty(self.shape[0], dtype=np.int32)
-        self._models.labels(self.run, labels)
-        return self._in_order(labels)
-
     @property
-    def cluster_centers_(self):
-        """The centroids in the units of the data."""
-        return self._cached("centers", lambda: self.table("centroids"))
-
-    @property
-    def labels_(self):
-        """The cluster of each row, in the order of `ids_`."""
-        return self._cached("labels", self._labels)
-
-    @property
-    def inertia_(self):
+    def inertia_(self) -> float:
         """The sum of weighted squared distances of the rows to their centroids."""
         loss = self._cached("loss", lambda: self._models.loss(self.run))
         return loss / WEIGHT_UNIT if self._weighting == "parts" else loss
 
     @property
-    def n_iter_(self):
-        """The iterations of the fit."""
-        # A fit whose seeds are its centroids still passed over the rows once.
-        return max(1, self.info.facts["levels"])
-
-    @property
-    def method_(self):
+    def method_(self) -> str:
         """The method in use."""
         return self.info.facts["actual"]
 
@@ -130,18 +179,8 @@ class KMeansModel(Model, family="kmeans"):
             )
         return -loss / WEIGHT_UNIT
 
-    def transform(self, X):
-        """The distance of each row of X to each centroid."""
-        with self._rows(X) as rows:
-            return self._transform_array(rows.array)
-
-    def score(self, X, y=None, sample_weight=None):
-        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
-        with self._rows(X) as rows:
-            return self._score_rows(rows, sample_weight)
-
     @of_one_state
-    def silhouette(self, labels=None, max_rows=10_000):
+    def silhouette(self, labels: ArrayLike | None = None, max_rows: int = 10_000) -> float:
         """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette_score`."""
         if max_rows < 1:
             raise ValueError(f"max_rows must be at least 1, not {max_rows}")
@@ -155,7 +194,9 @@ class KMeansModel(Model, family="kmeans"):
         return self._models.silhouette(self.run, labels, int(max_rows))
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+class KMeans(
+    _Distances, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator
+):
     """k-means clustering from which rows can be removed exactly.
 
     After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
@@ -255,54 +296,32 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        method="pyramid",
-        n_init=1,
-        max_iter=10,
-        random_state=None,
-        scale=None,
-        bound=None,
-        column_range=None,
-        offset=None,
-        empty="reseed",
-        candidates=None,
-        epsilon=None,
-        gamma=0.2,
-        rate=None,
-        passes=1,
-        n_starts=4,
-        height=1,
-        width=None,
-        leaf_method="lloyd",
-        node_method="lloyd",
-        depth_clusters=None,
-        weigh_centroids=True,
-        n_threads=None,
-    ):
-        self.n_clusters = n_clusters
-        self.method = method
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.scale = scale
-        self.bound = bound
-        self.column_range = column_range
-        self.offset = offset
-        self.empty = empty
-        self.candidates = candidates
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.rate = rate
-        self.passes = passes
-        self.n_starts = n_starts
-        self.height = height
-        self.width = width
-        self.leaf_method = leaf_method
-        self.node_method = node_method
-        self.depth_clusters = depth_clusters
-        self.weigh_centroids = weigh_centroids
-        self.n_threads = n_threads
+        method: Method = "pyramid",
+        n_init: int = 1,
+        max_iter: int | None = 10,
+        random_state: Seed = None,
+        scale: Scale = None,
+        bound: float | None = None,
+        column_range: Range = None,
+        offset: Offset = None,
+        empty: Empty = "reseed",
+        candidates: int | None = None,
+        epsilon: float | None = None,
+        gamma: float = 0.2,
+        rate: float | None = None,
+        passes: int = 1,
+        n_starts: int = 4,
+        height: int = 1,
+        width: int | None = None,
+        leaf_method: NodeMethod = "lloyd",
+        node_method: NodeMethod = "lloyd",
+        depth_clusters: Sizes = None,
+        weigh_centroids: bool = True,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _family_parameters(self, parameters, n_features, offsets):
         return kmeans_parameters(parameters, n_features, offsets)
@@ -317,31 +336,28 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         _warn_coarse(coarse, scale, stacklevel + 1)
         warn_tails(Tails(*tails), n_rows, scale, names, stacklevel + 1)
 
-    def fit_predict(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
+    def fit_predict(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: EachId | None = None,
+        owners: EachOwner | None = None,
+    ) -> Clusters:
         """Fits to X and gives the cluster of each row."""
         return self.fit(X, sample_weight=sample_weight, ids=ids, owners=owners).labels_
 
-    cluster_centers_ = of_model(KMeansModel.cluster_centers_)
-    labels_ = of_model(KMeansModel.labels_)
-    inertia_ = of_model(KMeansModel.inertia_)
-    n_iter_ = of_model(KMeansModel.n_iter_)
-    method_ = of_model(KMeansModel.method_)
+    cluster_centers_: Final[Reals] = of_model(KMeansModel.cluster_centers_)
+    labels_: Final[Clusters] = of_model(KMeansModel.labels_)
+    inertia_: Final[float] = of_model(KMeansModel.inertia_)
+    n_iter_: Final[int] = of_model(KMeansModel.n_iter_)
+    method_: Final[str] = of_model(KMeansModel.method_)
+    transform = _Distances.transform  # scikit-learn's set_output looks for it in the class
 
     @property
     def _n_features_out(self):
         return len(self._fitted().cluster_centers_)
-
-    def transform(self, X):
-        """The distance of each row of X to each centroid (of scaled values, if scaled)."""
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._transform_array(rows.array)
-
-    def score(self, X, y=None, sample_weight=None):
-        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._score_rows(rows, sample_weight)
 
 
 def kmeans_parameters(p, n_features, offsets):

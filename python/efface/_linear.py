@@ -1,14 +1,19 @@
 """Linear regression, from which rows can be removed exactly."""
 
+from __future__ import annotations
+
 import math
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._bases import MultiOutputMixin, NotFittedError, RegressorMixin
-from ._estimator import of_model
-from ._model import Model, of_one_state
+from ._fitted import of_model, of_one_state
+from ._model import Model
 from ._parameters import COMMON_RULES, real, whole
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+from ._types import Offset, RealOrReals, Reals, Seed
 
 _MAX_ALPHA = 1e100
 _MAX_FOURIER = 16384
@@ -35,7 +40,33 @@ def refuse_moved_origin(parameters):
             )
 
 
-class LinearModel(Model, family="sums", view="linear"):
+class _LeavingOut:
+    """What linear regressions and their Models are asked alike."""
+
+    __slots__ = ()
+
+    def leave_one_out(self, alpha: float | None = None) -> Reals:
+        """What each row would be missed by, had the model been fitted without it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another penalty than that of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets)
+            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
+            cannot do without.
+        """
+        return self._fitted()._leave_one_out(self._own_alpha() if alpha is None else alpha)
+
+    def _own_alpha(self):
+        """The penalty, if the Model has another; or None."""
+        return None
+
+
+class LinearModel(_LeavingOut, Model, family="sums", view="linear"):
     """A fitted linear regression and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -65,45 +96,32 @@ class LinearModel(Model, family="sums", view="linear"):
             raise NotFittedError("the model has no rows, and so no coefficients; learn rows first")
 
     @property
-    def coef_(self):
+    def coef_(self) -> Reals:
         """The coefficient of each feature."""
         return self._flat(self._of_table("coefficients")[:, 1:])
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> RealOrReals:
         """The value that is predicted where all features are 0."""
         return self._flat(self._of_table("coefficients")[:, 0])
 
     @property
-    def coef_std_(self):
+    def coef_std_(self) -> Reals:
         """The standard errors of the coefficients."""
         return self._flat(self._of_table("errors")[:, 1:])
 
     @property
-    def intercept_std_(self):
+    def intercept_std_(self) -> RealOrReals:
         """The standard error of the intercept; NaN if features have offsets."""
         return self._flat(self._of_table("errors")[:, 0])
 
     @property
-    def r2_(self):
+    def r2_(self) -> RealOrReals:
         """The coefficient of determination of the rows."""
         return self._flat(self._of_table("quality")[:, 0])
 
     @of_one_state
-    def leave_one_out(self, alpha=None):
-        """What each row would be missed by, had the model been fitted without it.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            Another penalty than that of the model.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_targets)
-            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
-            cannot do without.
-        """
+    def _leave_one_out(self, alpha):
         parameters = self.info.parameters
         misses = self._misses(parameters["alpha"] if alpha is None else alpha, parameters)
         misses = self._in_order(misses)
@@ -135,7 +153,7 @@ class LinearModel(Model, family="sums", view="linear"):
         return alphas[best], scores[best], view
 
 
-class _Regressor(MultiOutputMixin, RegressorMixin, SumsEstimator):
+class _Regressor(_LeavingOut, MultiOutputMixin, RegressorMixin, SumsEstimator):
     """What linear regressions share."""
 
     _learns = "values"
@@ -152,29 +170,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, SumsEstimator):
             "intercept": bool(parameters["fit_intercept"]),
         }
 
-    @property
-    def target_offset_(self):
-        """The offsets of the targets; None if they have none."""
-        return self._fitted().target_offset_
-
-    def leave_one_out(self, alpha=None):
-        """What each row would be missed by, had the model been fitted without it.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            Another penalty than that of the model.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_targets)
-            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
-            cannot do without.
-        """
-        return self._fitted().leave_one_out(self._own_alpha() if alpha is None else alpha)
-
-    def _own_alpha(self):
-        return None
+    target_offset_: Final[Reals | None] = of_model(LinearModel.target_offset_)
 
 
 class LinearRegression(_Regressor):
@@ -218,22 +214,24 @@ class LinearRegression(_Regressor):
     """
 
     def __init__(
-        self, *, fit_intercept=True, bound=None, offset=None, target_offset=None, n_threads=None
-    ):
-        self.fit_intercept = fit_intercept
-        self.bound = bound
-        self.offset = offset
-        self.target_offset = target_offset
-        self.n_threads = n_threads
+        self,
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: Offset = None,
+        target_offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _alpha(self, parameters):
         return 0.0
 
-    coef_ = of_model(LinearModel.coef_)
-    intercept_ = of_model(LinearModel.intercept_)
-    coef_std_ = of_model(LinearModel.coef_std_)
-    intercept_std_ = of_model(LinearModel.intercept_std_)
-    r2_ = of_model(LinearModel.r2_)
+    coef_: Final[Reals] = of_model(LinearModel.coef_)
+    intercept_: Final[Any] = of_model(LinearModel.intercept_)
+    coef_std_: Final[Reals] = of_model(LinearModel.coef_std_)
+    intercept_std_: Final[Any] = of_model(LinearModel.intercept_std_)
+    r2_: Final[Any] = of_model(LinearModel.r2_)
 
 
 class Ridge(_Regressor):
@@ -272,26 +270,21 @@ class Ridge(_Regressor):
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float = 1.0,
         *,
-        fit_intercept=True,
-        bound=None,
-        offset=None,
-        target_offset=None,
-        n_threads=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.bound = bound
-        self.offset = offset
-        self.target_offset = target_offset
-        self.n_threads = n_threads
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: Offset = None,
+        target_offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
-    coef_ = of_model(LinearModel.coef_)
-    intercept_ = of_model(LinearModel.intercept_)
-    coef_std_ = of_model(LinearModel.coef_std_)
-    intercept_std_ = of_model(LinearModel.intercept_std_)
-    r2_ = of_model(LinearModel.r2_)
+    coef_: Final[Reals] = of_model(LinearModel.coef_)
+    intercept_: Final[Any] = of_model(LinearModel.intercept_)
+    coef_std_: Final[Reals] = of_model(LinearModel.coef_std_)
+    intercept_std_: Final[Any] = of_model(LinearModel.intercept_std_)
+    r2_: Final[Any] = of_model(LinearModel.r2_)
 
 
 def _are_alphas(value):
@@ -338,20 +331,15 @@ class RidgeCV(_Regressor):
 
     def __init__(
         self,
-        alphas=(0.1, 1.0, 10.0),
+        alphas: ArrayLike = (0.1, 1.0, 10.0),
         *,
-        fit_intercept=True,
-        bound=None,
-        offset=None,
-        target_offset=None,
-        n_threads=None,
-    ):
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.bound = bound
-        self.offset = offset
-        self.target_offset = target_offset
-        self.n_threads = n_threads
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: Offset = None,
+        target_offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _alpha(self, parameters):
         return float(parameters["alphas"][0])
@@ -368,12 +356,12 @@ class RidgeCV(_Regressor):
         return model._choose_alpha(self._alphas)
 
     @property
-    def alpha_(self):
+    def alpha_(self) -> float:
         """The penalty that was chosen."""
         return self._chosen()[0]
 
     @property
-    def best_score_(self):
+    def best_score_(self) -> float:
         """Minus the mean of the squares that rows are missed by, when they are left out."""
         return self._chosen()[1]
 
@@ -389,12 +377,12 @@ class RidgeCV(_Regressor):
         return table
 
     @property
-    def coef_(self):
+    def coef_(self) -> Reals:
         """The coefficient of each feature."""
         return self._fitted()._flat(self._coefficients()[:, 1:])
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Any:
         """The value that is predicted where all features are 0."""
         return self._fitted()._flat(self._coefficients()[:, 0])
 
@@ -455,26 +443,18 @@ class FourierRidge(_Regressor):
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float = 1.0,
         *,
-        gamma=1.0,
-        n_components=100,
-        fit_intercept=True,
-        bound=None,
-        random_state=None,
-        offset=None,
-        target_offset=None,
-        n_threads=None,
-    ):
-        self.alpha = alpha
-        self.gamma = gamma
-        self.n_components = n_components
-        self.fit_intercept = fit_intercept
-        self.bound = bound
-        self.random_state = random_state
-        self.offset = offset
-        self.target_offset = target_offset
-        self.n_threads = n_threads
+        gamma: float = 1.0,
+        n_components: int = 100,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        random_state: Seed = None,
+        offset: Offset = None,
+        target_offset: Offset = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _view_parameters(self, parameters):
         return {
@@ -484,6 +464,6 @@ class FourierRidge(_Regressor):
             "n_fourier": int(parameters["n_components"]),
         }
 
-    coef_ = of_model(LinearModel.coef_)
-    intercept_ = of_model(LinearModel.intercept_)
-    r2_ = of_model(LinearModel.r2_)
+    coef_: Final[Reals] = of_model(LinearModel.coef_)
+    intercept_: Final[Any] = of_model(LinearModel.intercept_)
+    r2_: Final[Any] = of_model(LinearModel.r2_)

@@ -1,14 +1,15 @@
 """A fitted model of any family with its rows: what it is, what it predicts, its changes."""
 
-import functools
+from __future__ import annotations
+
 import threading
-import time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _efface
 from ._arrays import (
-    NO_OWNER,
     WEIGHT_UNIT,
     add_column_offsets,
     answer_array,
@@ -18,41 +19,20 @@ from ._arrays import (
     unmasked,
     whole_weights,
 )
-from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
-from ._reports import Difference, ModelInfo, Report
+from ._fitted import CHANGING, NOT_FINISHED, Fitted, of_one_state
+from ._parameters import skips_missing
+from ._reports import ModelInfo, Report
 from ._rounding import add_offsets
 from ._rows import join_rows, rows_by_name, spread_rows
 from ._targets import Classes, Nothing, Values
 from ._texts import name_texts
+from ._types import Reals
 
-_ASKING, _CHANGING = 1, 2
 _UNKNOWN = object()
-_NOT_FINISHED = "a call that is not finished is using this object; wait until it ends"
-
-
 _CLASSES = {}  # of models, by their family
 
 
-def of_one_state(method):
-    """For an answer that takes several calls of the extension: nothing changes the model between
-    them, no other thread, and no signal handler or finalizer that runs on this one."""
-
-    @functools.wraps(method)
-    def asked(self, *arguments, **named):
-        with self._lock:
-            before = self._inside
-            if before == _CHANGING:
-                raise RuntimeError(_NOT_FINISHED)
-            try:
-                self._inside = _ASKING
-                return method(self, *arguments, **named)
-            finally:
-                self._inside = before
-
-    return asked
-
-
-class Model:
+class Model(Fitted):
     """A fitted model and the rows it was fitted to.
 
     `Store.load` returns one: a copy that is independent of the store. (An estimator has one too.)
@@ -113,9 +93,9 @@ class Model:
         """
         with self._lock:
             if self._inside:
-                raise RuntimeError(_NOT_FINISHED)
+                raise RuntimeError(NOT_FINISHED)
             try:
-                self._inside = _CHANGING
+                self._inside = CHANGING
                 self._cache = {}
                 result = verb(*arguments)
                 if isinstance(self._y, Classes) and self._y.are_texts:
@@ -129,10 +109,10 @@ class Model:
         """Calls a method that changes nothing but the positions of rows."""
         with self._lock:
             if self._inside:
-                raise RuntimeError(_NOT_FINISHED)
+                raise RuntimeError(NOT_FINISHED)
             cache = self._cache
             try:
-                self._inside = _CHANGING
+                self._inside = CHANGING
                 self._cache = {}
                 return verb(*arguments)
             finally:
@@ -145,6 +125,9 @@ class Model:
         if self._cache.get(name, _UNKNOWN) is _UNKNOWN:
             self._cache[name] = compute()
         return self._cache[name]
+
+    def _fitted(self):
+        return self
 
     # What a family may have another answer to.
 
@@ -167,12 +150,12 @@ class Model:
             self._cache.update(answers, ids=ids, absent=tuple(answers))
 
     @property
-    def run(self):
+    def run(self) -> int:
         """The number of the run that gives the results."""
         return self._cached("run", self._choose_run)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and columns, which are features and targets."""
         return self._models.shape()[:2]
 
@@ -193,7 +176,7 @@ class Model:
         return predicted if others and others == set(predicted) else sorted(others)
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> list[str] | None:
         """The names of the features; None if they have none."""
         names = self._models.column_names()
         names = [names[column] for column in self._inputs]
@@ -206,18 +189,13 @@ class Model:
         return found if found.any() else None
 
     @property
-    def offset_(self):
-        """The offsets of the features; None if they have none."""
-        return self._offsets_of(self._inputs)
-
-    @property
-    def target_offset_(self):
+    def target_offset_(self) -> Reals | None:
         """The offsets of the targets; None if they have none."""
         return self._offsets_of(self._targets)
 
     @property
     @of_one_state
-    def info(self):
+    def info(self) -> ModelInfo:
         """Facts about the model, as a ModelInfo."""
         family, predicts, n_numbers = self._models.info(self.run)
         sizes = self.shape[0], len(self._inputs)
@@ -225,12 +203,12 @@ class Model:
 
     @property
     @of_one_state
-    def tables(self):
+    def tables(self) -> tuple[str, ...]:
         """The names of the tables that the model can be looked at through."""
         return tuple(name for name, *_ in self._models.tables(self.run))
 
     @of_one_state
-    def table(self, name):
+    def table(self, name: str) -> Reals:
         """A table of the model, such as the centroids, in the units of the data."""
         run = self.run
         return read_table(
@@ -260,25 +238,14 @@ class Model:
         return values if order is None else values[order]
 
     @property
-    def ids_(self):
-        """The ids of the rows, in the order in which the rows came; from a store, in order."""
-        return self._cached("ids", lambda: self._in_order(self._column(1, np.uint64)))
-
-    @property
     @of_one_state
-    def owners_(self):
-        """The owners of the rows, in the order of `ids_`; a row without an owner is masked."""
-        return masked_owners(self._in_order(self._column(3, np.uint64)))
-
-    @property
-    @of_one_state
-    def rows_(self):
+    def rows_(self) -> NDArray[np.float32] | Reals:
         """The rows themselves, in the order of `ids_`; float64 if there are offsets."""
         return self._read_columns(self._inputs)
 
     @property
     @of_one_state
-    def y_(self):
+    def y_(self) -> NDArray[Any] | None:
         """The targets or classes of the rows, in the order of `ids_`; None if they have none."""
         if isinstance(self._y, Classes):
             return self._y.shown(self._in_order(self._column(5, np.int64)))
@@ -337,51 +304,12 @@ class Model:
         return self._shaped(out)
 
     @property
-    def takes_missing(self):
+    def takes_missing(self) -> bool:
         """Whether values of rows may be missing, which is NaN."""
         return self._models.takes_missing(0)  # all runs are alike
 
     def _rows(self, X):
         return rows_by_name(X, self.feature_names, "the model", self.takes_missing)
-
-    def predict(self, X):
-        """What the model predicts for each row of X. A data frame is matched by name.
-
-        Returns
-        -------
-        ndarray
-            Clusters as int32, classes as int64, values or probabilities as float64; of shape
-            (n_rows,), or (n_rows, n_numbers) if there are several numbers for a row.
-        """
-        with self._rows(X) as rows:
-            return self._predict_array(rows.array)
-
-    # -------------------------------------------------------------- the state
-
-    @of_one_state
-    def digest(self):
-        """The BLAKE2b-256 digest of the canonical bytes, in hexadecimal digits."""
-        return self._models.digest(self.run).hex()
-
-    @of_one_state
-    def encode(self):
-        """The canonical bytes of the state (docs/format.md)."""
-        return self._models.encode(self.run)
-
-    @of_one_state
-    def verify(self):
-        """Fits the current rows again and compares the states byte by byte.
-
-        Returns
-        -------
-        Difference
-            True if the states of all runs are identical.
-        """
-        for run in range(self._models.shape()[2]):
-            difference = Difference(*self._models.verify(run))
-            if not difference:
-                break
-        return difference
 
     # -------------------------------------------------------------- changing
 
@@ -396,77 +324,6 @@ class Model:
             return Report._make(call(verb, unmasked(ids), unmasked(owners), skip))
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
-
-    def forget(self, ids=None, *, owners=None, missing="raise"):
-        """Removes rows: afterwards, the model is as if it had never seen them.
-
-        Parameters
-        ----------
-        ids : int, str or a collection of them, optional
-        owners : int, str or a collection of them, optional
-            All rows of these owners.
-        missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
-            nothing.
-
-        Returns
-        -------
-        Report
-        """
-        return self._request(self._change, self._models.forget, ids, owners, missing)
-
-    def preview(self, ids=None, *, owners=None, missing="raise"):
-        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
-        return self._request(self._look, self._models.preview, ids, owners, missing)
-
-    def learn(self, X, y=None, *, sample_weight=None, ids=None, owners=None):
-        """Adds rows, as if they had been there all the time.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            A data frame is matched by name.
-        y : array-like, optional
-            The targets or classes of the rows, if the model has such.
-        sample_weight : array-like, optional
-            Whole numbers if the model comes from a store.
-        ids : array-like of int or str, optional
-            By default, hashes of the content of the rows.
-        owners : array-like of int, str or None, optional
-
-        Returns
-        -------
-        Report
-        """
-        with self._rows(X) as rows:
-            return self._learn(rows, y, sample_weight, ids, owners)
-
-    def update(self, X, y=None, *, sample_weight=None, ids, owners=None):
-        """Replaces the values of the rows with these ids, and their weights and owners if given.
-
-        Targets have to be given too; classes stay as they are if they are not given.
-
-        Returns
-        -------
-        Report
-        """
-        with self._rows(X) as rows:
-            return self._update(rows, y, sample_weight, ids, owners)
-
-    def rekey(self, random_state=None):
-        """Fits again with another seed. Nothing of the old randomness remains.
-
-        Do this if people may have looked at the model before they asked to be forgotten.
-
-        Returns
-        -------
-        Report
-        """
-        check_parameters("rekey", {"random_state": random_state})
-        begin = time.perf_counter()
-        seeds = run_seeds(draw_seed(random_state), self._models.shape()[2])
-        report = Report._make(self._change(self._models.rekey, seeds))
-        return report._replace(seconds=time.perf_counter() - begin)
 
     def _weights_like(self, sample_weight, n_rows):
         """Weights of rows that join others."""
@@ -588,11 +445,6 @@ class Model:
             return restore(*parts)
         finally:
             parts[3][0].fill(0)  # the rows, which the copy has copied
-
-
-def masked_owners(owners):
-    """Owners as a masked array; should its mask get lost, nobody is named by mistake."""
-    return np.ma.MaskedArray(owners, mask=owners == NO_OWNER, fill_value=np.uint64(NO_OWNER))
 
 
 def make_model(models, **named):

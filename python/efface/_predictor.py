@@ -1,14 +1,19 @@
 """Published models: files that predict, and have nothing else of the store they come from."""
 
+from __future__ import annotations
+
 import errno
 import os
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from . import _efface
 from ._arrays import add_column_offsets, answer_array, read_table
 from ._rows import rows_by_name, spread_rows
 from ._targets import Classes
+from ._types import Numbers, Path, Predicts, Reals
 
 
 class Predictor:
@@ -18,49 +23,49 @@ class Predictor:
         self._item = item
 
     @property
-    def family(self):
+    def family(self) -> str:
         """The kind of model, such as 'kmeans'."""
         return self._item.info()[0]
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """How many features a row has."""
         return len(self._item.form()[0])
 
     @property
-    def predicts(self):
+    def predicts(self) -> Predicts:
         """What it predicts: 'clusters', 'classes', 'values' or 'probabilities'."""
         return self._item.info()[2]
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> list[str] | None:
         """The names of the features; None if they have none."""
         names = self._item.columns()
         names = [names[column] for column in self._item.form()[0]]
         return None if None in names else names
 
     @property
-    def offset(self):
+    def offset(self) -> Reals | None:
         """What is taken from each feature before it is rounded to float32; None if nothing."""
         offsets = self._item.offsets()
         found = np.array(offsets or [0.0])[self._item.form()[0] if offsets else 0]
         return found if found.any() else None
 
     @property
-    def tables(self):
+    def tables(self) -> tuple[str, ...]:
         """The names of the tables that the model can be looked at through."""
         return tuple(name for name, *_ in self._item.tables())
 
-    def table(self, name):
+    def table(self, name: str) -> Reals:
         """A table of the model, such as the centroids, in the units of the data."""
         return read_table(self._item.tables(), name, self._item.table)
 
     @property
-    def takes_missing(self):
+    def takes_missing(self) -> bool:
         """Whether values of rows may be missing, which is NaN."""
         return self._item.takes_missing()
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Numbers:
         """What the model that was published predicts for each row of X, bit for bit. A data frame
         is matched by name."""
         _, _, predicts, n_numbers = self._item.info()
@@ -91,11 +96,11 @@ class Predictor:
         )
         return out[:, self._classes().order(classes)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Reals:
         """The probability of each class, in the order of `classes`, for each row of X."""
         return self._scores(X, True)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Reals:
         """A number for each class, in the order of `classes`, for each row of X: the class with the
         largest is predicted."""
         return self._scores(X, False)
@@ -106,7 +111,7 @@ class Predictor:
         return Classes(str, texts) if texts else Classes()
 
     @property
-    def classes(self):
+    def classes(self) -> NDArray[Any] | None:
         """The classes of a model of classes, in order; None for other models."""
         if self.predicts != "classes":
             return None
@@ -117,7 +122,7 @@ class Predictor:
         return f"<Predictor: {self.family}, {self.n_features} features>"
 
 
-def load_predictor(path):
+def load_predictor(path: Path) -> Predictor:
     """Reads a published model (`Store.publish`, `efface publish`). Needs no store and no rows.
 
     Parameters

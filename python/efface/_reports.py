@@ -1,9 +1,14 @@
 """Reports of calls: named tuples that print well in a terminal and in a notebook."""
 
+from __future__ import annotations
+
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ._types import Predicts, RowIds
 
 _ROW_HASH_BYTES = 16
 
@@ -52,7 +57,7 @@ class Report(NamedTuple):
     seconds : float
     """
 
-    action: str
+    action: Literal["untouched", "repaired", "refitted"]
     reason: str
     where: str
     rows_forgotten: int
@@ -136,7 +141,7 @@ class Difference(NamedTuple):
     what: str
     where: str
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.identical
 
     def _sentence(self):
@@ -172,10 +177,10 @@ class ModelInfo(NamedTuple):
     family: str
     n_rows: int
     n_features: int
-    predicts: str
+    predicts: Predicts
     n_numbers: int
-    parameters: dict
-    facts: dict
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
 
 
 class ModelChange(NamedTuple):
@@ -188,7 +193,7 @@ class ModelChange(NamedTuple):
     after: str
 
     @classmethod
-    def make(cls, name, family, report, before, after):
+    def _of_items(cls, name, family, report, before, after):
         """From what the extension gives."""
         return cls(name, family, Report._make(report), before.hex(), after.hex())
 
@@ -248,7 +253,7 @@ class StoredModel(NamedTuple):
 
     name: str
     family: str
-    parameters: dict
+    parameters: dict[str, Any]
     n_features: int
     digest: str
     n_init: int = 1
@@ -268,12 +273,12 @@ class FoundRows(NamedTuple):
     feature_names : list of str, or None
     """
 
-    ids: list
-    owners: list
-    weights: Any
-    labels: list
-    values: Any
-    feature_names: Any
+    ids: list[int | str]
+    owners: list[int | str | None]
+    weights: NDArray[np.int64]
+    labels: list[int | str | None]
+    values: NDArray[np.float32]
+    feature_names: list[str] | None
 
 
 class StoreReport(NamedTuple):
@@ -308,19 +313,19 @@ class StoreReport(NamedTuple):
     n_updated: int
     receipt: int
     seconds: float
-    models: tuple
-    new_ids: Any
-    row_hashes: tuple
+    models: tuple[ModelChange, ...]
+    new_ids: RowIds | None
+    row_hashes: tuple[str, ...]
     published: str | None = None
 
     @classmethod
-    def make(cls, items):
+    def _of_items(cls, items):
         """From what the extension gives."""
         *numbers, changes, new_ids, hashes, published = items
         size = _ROW_HASH_BYTES
         return cls(
             *numbers,
-            tuple(ModelChange.make(*change) for change in changes),
+            tuple(ModelChange._of_items(*change) for change in changes),
             None if new_ids is None else np.frombuffer(new_ids, dtype=np.uint64),
             tuple(hashes[i : i + size].hex() for i in range(0, len(hashes or b""), size)),
             None if published is None else published.hex(),

@@ -1,18 +1,48 @@
 """Segmented regression: k-means, and a linear regression in each cluster, that forget together."""
 
+from __future__ import annotations
+
+from typing import Final
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._bases import MultiOutputMixin, RegressorMixin
-from ._estimator import Estimator, of_model
-from ._kmeans import KMEANS_RULES, kmeans_parameters
+from ._estimator import Estimator
+from ._fitted import of_model, of_one_state
+from ._kmeans import KMEANS_RULES, ClusterResults, kmeans_parameters
 from ._linear import TARGET_OFFSET_RULE, refuse_moved_origin
-from ._model import Model, of_one_state
+from ._model import Model
 from ._parameters import or_none, real
-from ._rows import check_rows, spread_rows
+from ._rows import spread_rows
 from ._sums import IS_FLAG
+from ._types import (
+    Clusters,
+    Empty,
+    Method,
+    NodeMethod,
+    Offset,
+    Range,
+    Reals,
+    Scale,
+    Seed,
+    Sizes,
+)
 
 
-class SegmentedModel(Model, family="segmented"):
+class _Segments:
+    """What a SegmentedRegression and its Model are asked alike."""
+
+    __slots__ = ()
+
+    def segments(self, X: ArrayLike) -> Clusters:
+        """The segment of each row of X, by whose regression it is predicted."""
+        model = self._fitted()
+        with self._rows(X) as rows:
+            return model._segments(rows.array)
+
+
+class SegmentedModel(_Segments, ClusterResults, Model, family="segmented"):
     """A fitted segmented regression and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -32,35 +62,14 @@ class SegmentedModel(Model, family="segmented"):
         return table[:, 0] if self._y.flat else table
 
     @property
-    def cluster_centers_(self):
-        """The centroids that the segments belong to."""
-        return self._cached("centers", lambda: self.table("centroids"))
-
-    @property
-    def n_iter_(self):
-        """The iterations of k-means."""
-        return max(1, self.info.facts["levels"])
-
-    @property
-    def coef_(self):
+    def coef_(self) -> Reals:
         """The coefficients of the features in each segment."""
         return self._coefficients()[..., 1:]
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Reals:
         """The intercept of each segment."""
         return self._coefficients()[..., 0]
-
-    @property
-    def labels_(self):
-        """The segment of each row, in the order of `ids_`."""
-        return self._cached("labels", self._labels)
-
-    def _labels(self):
-        labels = np.empty(self.shape[0], dtype=np.int32)
-        if len(labels):
-            self._models.labels(self.run, labels)
-        return self._in_order(labels)
 
     @of_one_state
     def _segments(self, X):
@@ -70,13 +79,8 @@ class SegmentedModel(Model, family="segmented"):
             self._models.segments(self.run, rows.array, out)
         return out
 
-    def segments(self, X):
-        """The segment of each row of X, by whose regression it is predicted."""
-        with self._rows(X) as rows:
-            return self._segments(rows.array)
 
-
-class SegmentedRegression(MultiOutputMixin, RegressorMixin, Estimator):
+class SegmentedRegression(_Segments, MultiOutputMixin, RegressorMixin, Estimator):
     """k-means over the features, and a linear regression in each cluster, as one model from which
     rows can be removed exactly.
 
@@ -138,60 +142,35 @@ class SegmentedRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        alpha=0.0,
-        fit_intercept=True,
-        sums_bound=None,
-        target_offset=None,
-        method="pyramid",
-        max_iter=10,
-        random_state=None,
-        scale=None,
-        bound=None,
-        column_range=None,
-        offset=None,
-        empty="reseed",
-        candidates=None,
-        epsilon=None,
-        gamma=0.2,
-        rate=None,
-        passes=1,
-        n_starts=4,
-        height=1,
-        width=None,
-        leaf_method="lloyd",
-        node_method="lloyd",
-        depth_clusters=None,
-        weigh_centroids=True,
-        n_threads=None,
-    ):
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.sums_bound = sums_bound
-        self.target_offset = target_offset
-        self.method = method
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.scale = scale
-        self.bound = bound
-        self.column_range = column_range
-        self.offset = offset
-        self.empty = empty
-        self.candidates = candidates
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.rate = rate
-        self.passes = passes
-        self.n_starts = n_starts
-        self.height = height
-        self.width = width
-        self.leaf_method = leaf_method
-        self.node_method = node_method
-        self.depth_clusters = depth_clusters
-        self.weigh_centroids = weigh_centroids
-        self.n_threads = n_threads
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        sums_bound: float | None = None,
+        target_offset: Offset = None,
+        method: Method = "pyramid",
+        max_iter: int | None = 10,
+        random_state: Seed = None,
+        scale: Scale = None,
+        bound: float | None = None,
+        column_range: Range = None,
+        offset: Offset = None,
+        empty: Empty = "reseed",
+        candidates: int | None = None,
+        epsilon: float | None = None,
+        gamma: float = 0.2,
+        rate: float | None = None,
+        passes: int = 1,
+        n_starts: int = 4,
+        height: int = 1,
+        width: int | None = None,
+        leaf_method: NodeMethod = "lloyd",
+        node_method: NodeMethod = "lloyd",
+        depth_clusters: Sizes = None,
+        weigh_centroids: bool = True,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
 
     def _family_parameters(self, parameters, n_features, offsets):
         refuse_moved_origin(parameters)
@@ -216,19 +195,9 @@ class SegmentedRegression(MultiOutputMixin, RegressorMixin, Estimator):
             "targets": np.arange(n_features, n_features + n_targets, dtype=np.uint32),
         }
 
-    cluster_centers_ = of_model(SegmentedModel.cluster_centers_)
-    labels_ = of_model(SegmentedModel.labels_)
-    n_iter_ = of_model(SegmentedModel.n_iter_)
-    coef_ = of_model(SegmentedModel.coef_)
-    intercept_ = of_model(SegmentedModel.intercept_)
-
-    @property
-    def target_offset_(self):
-        """The offsets of the targets; None if they have none."""
-        return self._fitted().target_offset_
-
-    def segments(self, X):
-        """The segment of each row of X, by whose regression it is predicted."""
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._segments(rows.array)
+    cluster_centers_: Final[Reals] = of_model(SegmentedModel.cluster_centers_)
+    labels_: Final[Clusters] = of_model(SegmentedModel.labels_)
+    n_iter_: Final[int] = of_model(SegmentedModel.n_iter_)
+    coef_: Final[Reals] = of_model(SegmentedModel.coef_)
+    intercept_: Final[Reals] = of_model(SegmentedModel.intercept_)
+    target_offset_: Final[Reals | None] = of_model(SegmentedModel.target_offset_)

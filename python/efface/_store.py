@@ -1,23 +1,43 @@
 """Stores: files with rows, any number of models over them, and a receipt of every request."""
 
+from __future__ import annotations
+
 import errno
 import json
 import numbers
 import os
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _efface
 from ._arrays import unmasked, whole_weights
 from ._estimator import Estimator
 from ._found import found_rows
-from ._model import make_model
+from ._model import Model, make_model
 from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, StoredModel, StoreInfo, StoreReport
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
 from ._targets import Classes, Nothing, Values, store_labels
 from ._texts import name_texts
+from ._types import (
+    Column,
+    Columns,
+    EachId,
+    EachLabel,
+    EachOwner,
+    Id,
+    Ids,
+    Missing,
+    Numbers,
+    Offset,
+    Path,
+    Reals,
+    Seed,
+)
 
 _HASH_KEY_BYTES = 16
 _LABEL = 2  # a kind of texts in the library
@@ -41,13 +61,131 @@ class Store:
         self._path = os.fspath(path)
         self._keeps_texts = None
 
-    def __enter__(self):
+    @staticmethod
+    def open(
+        path: Path,
+        *,
+        write: bool = True,
+        wait: float = 5.0,
+        receipt_key: bytes | None = None,
+        secret_key: bytes | None = None,
+    ) -> Store:
+        """Opens a store.
+
+        Parameters
+        ----------
+        path : str or path-like
+        write : bool, default=True
+            Whether to allow requests that change the store.
+        wait : float, default=5.0
+            How many seconds to wait for other processes before `BusyError`.
+        receipt_key : bytes, optional
+            The 32 bytes that were given to `create`.
+        secret_key : bytes, optional
+            Signs the receipts of requests; see `make_keys`.
+
+        Returns
+        -------
+        Store
+        """
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+        return Store(_efface.open_store(path, write, wait, receipt_key, secret_key), path)
+
+    @staticmethod
+    def create(
+        path: Path,
+        X: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        ids: EachId | None = None,
+        owners: EachOwner | None = None,
+        labels: EachLabel | None = None,
+        offset: Offset = None,
+        missing: bool = False,
+        hash_key: bytes | None = None,
+        keep_texts: bool = False,
+        receipt_key: bytes | None = None,
+        secret_key: bytes | None = None,
+    ) -> Store:
+        """Makes a store with the rows of X and no models. A file that exists is never overwritten.
+
+        Parameters
+        ----------
+        path : str or path-like
+        X : array-like of shape (n_rows, n_features)
+            The store keeps the names of a data frame's columns.
+        weights : array-like of int, optional
+        ids : array-like of int or str, optional
+            By default 0, 1, 2, ...
+        owners : array-like of int, str or None, optional
+            None, NaN and masked elements mean no owner.
+        labels : array-like of int, str or None, optional
+            The classes of the rows, for classifiers. The store keeps the texts of classes.
+        offset : array-like of shape (n_features,) or 'auto', optional
+            A number to subtract from each feature in float64, before the rounding to float32; see
+            `KMeans`. Later rows get the same offsets.
+        missing : bool, default=False
+            Whether values may be missing (NaN). Only forests can be fitted to such rows. Rows that
+            are learned later may have missing values if there are models and all of them take these.
+        hash_key : bytes, optional
+            The 16 bytes of the key that hashes texts, which the store keeps. The default is a
+            random key.
+        keep_texts : bool, default=False
+            Whether to keep the texts of ids and owners, so that they can be shown; else the store
+            keeps only their numbers.
+        receipt_key : bytes, optional
+            The 32 bytes of the key that hashes ids in receipts. The store does not keep this key:
+            give it to `open` again to make requests. The default is a random key in the store;
+            everybody who has the file can then test which ids are in receipts.
+        secret_key : bytes, optional
+            Signs the receipts of requests; see `make_keys`.
+
+        Returns
+        -------
+        Store
+        """
+        if os.path.exists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
+        key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
+        names = distinct_names(X)
+        with plain_rows(X, missing=missing) as rows:
+            check_parameters("create", {"offset": offset})
+            weights = whole_weights(weights, len(rows))
+            labels, texts = store_labels(labels, len(rows))
+            offsets = choose_offsets(offset, rows.array)
+            findings = find_rounding(rows.array, offsets)
+            try:
+                file = _efface.create_store(
+                    path,
+                    rows.array,
+                    unmasked(ids),
+                    weights,
+                    unmasked(owners),
+                    None if names is None else tuple(names),
+                    key,
+                    keep_texts,
+                    receipt_key,
+                    secret_key,
+                    offsets,
+                    labels,
+                    texts,
+                    missing,
+                )
+            except (LookupError, ValueError) as error:
+                raise name_texts(
+                    error, lambda text: _efface.text_id(text, key), ids, owners
+                ) from None
+        warn_rounding(findings, names, stacklevel=2)
+        return Store(file, path)
+
+    def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Closes the store. Closing twice does nothing."""
         self._file.close()
 
@@ -65,33 +203,33 @@ class Store:
     # -------------------------------------------------------------- asking
 
     @property
-    def info(self):
+    def info(self) -> StoreInfo:
         """The contents of the store in numbers, as a StoreInfo."""
         return StoreInfo(*self._file.info())
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """The number of rows."""
         return self.info.n_rows
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """The number of features of a row."""
         return self.info.n_features
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> list[str] | None:
         """The names of the features; None if they have none."""
         names = self._file.columns()
         return None if None in names else names
 
     @property
-    def offset(self):
+    def offset(self) -> Reals | None:
         """The number subtracted from each feature before rounding to float32; None if none is."""
         offsets = self._file.offsets()
         return None if offsets is None else np.array(offsets)
 
-    def owners(self):
+    def owners(self) -> dict[int | str, int]:
         """How many rows each owner has, as a dictionary.
 
         Its keys are texts if they are known, else numbers. Rows without an owner are not in it;
@@ -102,7 +240,9 @@ class Store:
             for number, text, n_rows in self._file.owners()
         }
 
-    def find(self, ids=None, *, owners=None, missing="raise"):
+    def find(
+        self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
+    ) -> Any:
         """The rows with these ids, and all rows of these owners: the data of a person.
 
         Parameters
@@ -139,7 +279,7 @@ class Store:
             yield name, family, n_features, digest.hex(), n_runs
 
     @property
-    def models(self):
+    def models(self) -> list[StoredModel]:
         """The models, as a list of StoredModel in the order of their names."""
         models = []
         for name, family, *others in self._listed():
@@ -156,13 +296,13 @@ class Store:
                 return tuple(_run_name(name, run) for run in range(n_runs))
         return (name,)  # one run of a model, or the library says that there is no such model
 
-    def columns(self, name):
+    def columns(self, name: str) -> list[str] | list[int]:
         """The features of a model: their names, or their numbers, counted from 0."""
         names = self.feature_names
         found = self._file.model_columns(name)
         return found if names is None else [names[column] for column in found]
 
-    def load(self, name):
+    def load(self, name: str) -> Model:
         """A copy of a model with all rows, as a `Model`. It is independent of the store: changes of
         the copy do not reach the store."""
         models = self._file.load(self._runs(name))
@@ -180,14 +320,14 @@ class Store:
         texts = {number: text for number, text in texts.items() if text is not None}
         return Classes(str, texts) if texts else Classes()
 
-    def predict(self, name, X):
+    def predict(self, name: str, X: ArrayLike) -> Numbers:
         """What a model predicts for each row of X. A data frame is matched by name.
 
         This loads the model and all rows. To predict often, keep the result of `load`.
         """
         return self.load(name).predict(X)
 
-    def digest(self, name):
+    def digest(self, name: str) -> str:
         """The digest of a model's canonical bytes, in hexadecimal digits. A model with several runs
         is loaded first; its digest is that of the run that gives the results."""
         if len(self._runs(name)) > 1:
@@ -197,11 +337,11 @@ class Store:
                 return model[3].hex()
         raise _efface.NotFoundError(f"there is no model {name!r}")
 
-    def encode(self, name):
+    def encode(self, name: str) -> bytes:
         """The canonical bytes of a model's state (docs/format.md)."""
         return self._file.encode(name) if len(self._runs(name)) == 1 else self.load(name).encode()
 
-    def verify(self, name=None):
+    def verify(self, name: str | None = None) -> Difference:
         """Fits a model, or each model, again and compares the states byte by byte.
 
         Returns
@@ -217,7 +357,14 @@ class Store:
                 break
         return difference
 
-    def fit(self, name, estimator, columns=None, *, targets=None):
+    def fit(
+        self,
+        name: str,
+        estimator: Estimator,
+        columns: Iterable[Column] | str | None = None,
+        *,
+        targets: Columns = None,
+    ) -> StoredModel:
         """Fits a model and adds it. Classes are the labels of the rows.
 
         Parameters
@@ -336,12 +483,12 @@ class Store:
             raise ValueError(f"columns must name at least one feature, and each once: {columns}")
         return np.array(found, dtype=np.uint32)
 
-    def drop(self, name):
+    def drop(self, name: str) -> None:
         """Removes a model."""
         for one in reversed(self._runs(name)):
             self._file.drop(one)
 
-    def rekey(self, name=None, random_state=None):
+    def rekey(self, name: str | None = None, random_state: Seed = None) -> None:
         """Gives a model, or each model, another seed and fits it again."""
         check_parameters("Store.rekey", {"random_state": random_state})
         seed = draw_seed(random_state)
@@ -352,7 +499,7 @@ class Store:
         for one, run_seed in zip(runs, run_seeds(seed, len(runs))):
             self._file.rekey(one, run_seed)
 
-    def publish(self, name, path, *, replace=False):
+    def publish(self, name: str, path: Path, *, replace: bool = False) -> StoreReport:
         """Publishes a model: gives it a new random seed that nobody knows, fits it anew, and writes
         what prediction needs to a file, with a receipt, all or nothing.
 
@@ -377,7 +524,7 @@ class Store:
             )
         if not replace and os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
-        return StoreReport.make(self._file.publish(name, os.fspath(path), bool(replace)))
+        return StoreReport._of_items(self._file.publish(name, os.fspath(path), bool(replace)))
 
     # -------------------------------------------------------------- requests
 
@@ -392,9 +539,11 @@ class Store:
             items = self._file.forget(unmasked(ids), unmasked(owners), skip, only_look)
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
-        return StoreReport.make(items)
+        return StoreReport._of_items(items)
 
-    def forget(self, ids=None, *, owners=None, missing="raise"):
+    def forget(
+        self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
+    ) -> StoreReport:
         """Removes rows from the store and from all models.
 
         Parameters
@@ -410,7 +559,9 @@ class Store:
         """
         return self._request(ids, owners, missing, False)
 
-    def preview(self, ids=None, *, owners=None, missing="raise"):
+    def preview(
+        self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
+    ) -> StoreReport:
         """Reports what `forget` would do, and changes nothing."""
         return self._request(ids, owners, missing, True)
 
@@ -434,9 +585,17 @@ class Store:
                 )
             except (LookupError, ValueError) as error:
                 raise self._named(error, ids, owners) from None
-        return StoreReport.make(items)
+        return StoreReport._of_items(items)
 
-    def learn(self, X, *, weights=None, ids=None, owners=None, labels=None):
+    def learn(
+        self,
+        X: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        ids: EachId | None = None,
+        owners: EachOwner | None = None,
+        labels: EachLabel | None = None,
+    ) -> StoreReport:
         """Adds rows to the store and to all models.
 
         Parameters
@@ -456,7 +615,15 @@ class Store:
         """
         return self._change_rows(self._file.learn, X, weights, ids, owners, labels)
 
-    def update(self, X, *, ids, weights=None, owners=None, labels=None):
+    def update(
+        self,
+        X: ArrayLike,
+        *,
+        ids: EachId,
+        weights: ArrayLike | None = None,
+        owners: EachOwner | None = None,
+        labels: EachLabel | None = None,
+    ) -> StoreReport:
         """Replaces the values of the rows with these ids, in the store and in all models.
 
         Weights, owners and labels that are not given stay as they are.
@@ -472,15 +639,15 @@ class Store:
     # -------------------------------------------------------------- receipts
 
     @property
-    def receipts(self):
+    def receipts(self) -> list[dict[str, Any]]:
         """The receipts of all requests, as a list of dictionaries."""
         return [json.loads(self.receipt(i + 1)) for i in range(self.info.n_receipts)]
 
-    def receipt(self, number):
+    def receipt(self, number: int) -> str:
         """Receipt number `number`, counted from 1, as one line of JSON."""
         return self._file.receipt(number)
 
-    def row_hash(self, id, *, receipt_key=None):
+    def row_hash(self, id: Id, *, receipt_key: bytes | None = None) -> str:
         """The hash of an id in receipts, in hexadecimal digits.
 
         Give the key if the store does not keep it; see `create`.
@@ -489,128 +656,20 @@ class Store:
 
     # -------------------------------------------------------------- upkeep
 
-    def check(self):
+    def check(self) -> list[str]:
         """Looks for damage. Returns a list of sentences; it is empty if there is no damage."""
         return self._file.check()
 
-    def compact(self):
+    def compact(self) -> None:
         """Makes the file as small as possible."""
         self._file.compact()
 
 
-def open(path, *, write=True, wait=5.0, receipt_key=None, secret_key=None):
-    """Opens a store.
-
-    Parameters
-    ----------
-    path : str or path-like
-    write : bool, default=True
-        Whether to allow requests that change the store.
-    wait : float, default=5.0
-        How many seconds to wait for other processes before `BusyError`.
-    receipt_key : bytes, optional
-        The 32 bytes that were given to `create`.
-    secret_key : bytes, optional
-        Signs the receipts of requests; see `make_keys`.
-
-    Returns
-    -------
-    Store
-    """
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return Store(_efface.open_store(path, write, wait, receipt_key, secret_key), path)
+open = Store.open
+create = Store.create
 
 
-def create(
-    path,
-    X,
-    *,
-    weights=None,
-    ids=None,
-    owners=None,
-    labels=None,
-    offset=None,
-    missing=False,
-    hash_key=None,
-    keep_texts=False,
-    receipt_key=None,
-    secret_key=None,
-):
-    """Makes a store with the rows of X and no models. A file that exists is never overwritten.
-
-    Parameters
-    ----------
-    path : str or path-like
-    X : array-like of shape (n_rows, n_features)
-        The store keeps the names of a data frame's columns.
-    weights : array-like of int, optional
-    ids : array-like of int or str, optional
-        By default 0, 1, 2, ...
-    owners : array-like of int, str or None, optional
-        None, NaN and masked elements mean no owner.
-    labels : array-like of int, str or None, optional
-        The classes of the rows, for classifiers. The store keeps the texts of classes.
-    offset : array-like of shape (n_features,) or 'auto', optional
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`. Later rows get the same offsets.
-    missing : bool, default=False
-        Whether values may be missing (NaN). Only forests can be fitted to such rows. Rows that are
-        learned later may have missing values if there are models and all of them take these.
-    hash_key : bytes, optional
-        The 16 bytes of the key that hashes texts. The default is a random key. The store keeps it.
-    keep_texts : bool, default=False
-        Whether to keep the texts of ids and owners, so that they can be shown; else the store
-        keeps only their numbers.
-    receipt_key : bytes, optional
-        The 32 bytes of the key that hashes ids in receipts. The store does not keep this key: give
-        it to `open` again to make requests. The default is a random key in the store; everybody
-        who has the file can then test which ids are in receipts.
-    secret_key : bytes, optional
-        Signs the receipts of requests; see `make_keys`.
-
-    Returns
-    -------
-    Store
-    """
-    if os.path.exists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
-    key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
-    names = distinct_names(X)
-    with plain_rows(X, missing=missing) as rows:
-        check_parameters("create", {"offset": offset})
-        weights = whole_weights(weights, len(rows))
-        labels, texts = store_labels(labels, len(rows))
-        offsets = choose_offsets(offset, rows.array)
-        findings = find_rounding(rows.array, offsets)
-        try:
-            file = _efface.create_store(
-                path,
-                rows.array,
-                unmasked(ids),
-                weights,
-                unmasked(owners),
-                None if names is None else tuple(names),
-                key,
-                keep_texts,
-                receipt_key,
-                secret_key,
-                offsets,
-                labels,
-                texts,
-                missing,
-            )
-        except (LookupError, ValueError) as error:
-            raise name_texts(error, lambda text: _efface.text_id(text, key), ids, owners) from None
-    warn_rounding(findings, names, stacklevel=2)
-    return Store(file, path)
-
-
-Store.open = staticmethod(open)
-Store.create = staticmethod(create)
-
-
-def wipes_memory():
+def wipes_memory() -> bool:
     """Whether SQLite overwrites memory before it frees it, as the library itself always does.
 
     It does not if another part of the process, such as the module `sqlite3`, used SQLite before the
@@ -619,17 +678,17 @@ def wipes_memory():
     return _efface.wipes_memory()
 
 
-def make_keys():
+def make_keys() -> tuple[bytes, bytes]:
     """A pair of keys to sign receipts: the secret key and the public key, as bytes."""
     return _efface.make_keys()
 
 
-def verify_receipt(receipt, public_key):
+def verify_receipt(receipt: str, public_key: bytes) -> None:
     """Raises ValueError unless a line of JSON is a receipt signed with this key."""
     _efface.verify_receipt(receipt, public_key)
 
 
-def verify_receipts(receipts, public_key=None):
+def verify_receipts(receipts: Iterable[str], public_key: bytes | None = None) -> list[str]:
     """Looks for problems in a chain of receipts; each receipt names the one before it.
 
     Parameters
@@ -648,7 +707,7 @@ def verify_receipts(receipts, public_key=None):
     return [f"line {line}: {problem}" for line, problem in problems]
 
 
-def receipt_root(row_hashes):
+def receipt_root(row_hashes: Iterable[str]) -> str:
     """The Merkle root of hashes of rows. A receipt has the root and not the hashes.
 
     Parameters

@@ -1,12 +1,17 @@
 """Sums of rows, and what all estimators made of them share; means of columns."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any, Final
 
 import numpy as np
 
-from ._estimator import Estimator, of_model
+from ._estimator import Estimator
+from ._fitted import of_model
 from ._model import Model
 from ._parameters import COMMON_RULES, or_none, real
+from ._types import Reals
 
 _NO_SEED = {name: rule for name, rule in COMMON_RULES.items() if name != "random_state"}
 
@@ -28,7 +33,7 @@ class SumsModel(Model, family="sums", view="means"):
     __slots__ = ()
 
     @property
-    def means_(self):
+    def means_(self) -> Reals:
         """The mean of each feature in the units of the data; NaN without rows."""
         return self._cached("means", self._means)
 
@@ -128,10 +133,14 @@ class ColumnMeans(SumsEstimator):
     _rules = {**SUMS_RULES, "random_state": COMMON_RULES["random_state"]}
     _view = "means"
 
-    means_ = of_model(SumsModel.means_)
+    means_: Final[Reals] = of_model(SumsModel.means_)
 
-    def __init__(self, *, bound=None, random_state=None, offset=None, n_threads=None):
-        self.bound = bound
-        self.random_state = random_state
-        self.offset = offset
-        self.n_threads = n_threads
+    def __init__(
+        self,
+        *,
+        bound: float | None = None,
+        random_state: Any = None,
+        offset: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())

@@ -1,15 +1,20 @@
 """Generated data sets: the same arguments give the same bits on every machine."""
 
+from __future__ import annotations
+
 import operator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _efface
 
 __all__ = ["make_gaussian"]
 
 
-def make_gaussian(n_clusters=5, n_features=25, rows_per_cluster=20_000, seed=0):
+def make_gaussian(
+    n_clusters: int = 5, n_features: int = 25, rows_per_cluster: int = 20_000, seed: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """The benchmark set of spherical Gaussian clusters.
 
     Centers are uniform in the unit cube and the variance is 0.8.

@@ -1,6 +1,5 @@
 """The package as a whole: what it needs, and what it says of itself."""
 
-import ast
 import inspect
 import os
 import pathlib
@@ -8,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import typing
 
 import pytest
 
@@ -125,7 +125,7 @@ def test_import_is_quiet_and_versioned():
     assert f'#define EFFACE_VERSION "{efface.__version__}"' in header
 
 
-# ------------------------------------------------------------------ documentation and stubs
+# ------------------------------------------------------------------ documentation and types
 
 
 ESTIMATORS = [
@@ -160,65 +160,34 @@ def test_everything_has_a_docstring(module):
         assert inspect.getdoc(function) or described, member
 
 
-def stub(module):
-    name = "__init__" if module is efface else module.__name__.rpartition(".")[2]
-    tree = ast.parse((PACKAGE / f"{name}.pyi").read_text(encoding="utf-8"))
-    return tree.body
+def unwrapped(member):
+    """The function of a method or property."""
+    member = member.fget if isinstance(member, property) else member
+    return inspect.unwrap(getattr(member, "__func__", member))
 
 
-def arguments(function):
-    """Names and kinds of the arguments of a function or of its stub, and which have defaults."""
-    if isinstance(function, ast.FunctionDef):
-        given = function.args
-        first = [a.arg for a in given.args]
-        n_plain = len(first) - len(given.defaults)
-        found = [(name, "plain", i >= n_plain) for i, name in enumerate(first)]
-        found += [
-            (a.arg, "keyword", default is not None)
-            for a, default in zip(given.kwonlyargs, given.kw_defaults)
-        ]
-        return found
-    kinds = {
-        inspect.Parameter.POSITIONAL_OR_KEYWORD: "plain",
-        inspect.Parameter.KEYWORD_ONLY: "keyword",
-    }
-    return [
-        (p.name, kinds[p.kind], p.default is not p.empty)
-        for p in inspect.signature(function).parameters.values()
-        if p.kind in kinds
-    ]
+def results(cls):
+    """The results that an estimator has of its Model: their types stand beside them."""
+    return {name for name in vars(cls).get("__annotations__", {}) if name.endswith("_")}
 
 
 @pytest.mark.parametrize("module", [efface, efface.metrics, efface.datasets], ids=repr)
-def test_stubs_say_what_is_there(module):
-    declared = {node.name: node for node in stub(module) if hasattr(node, "name")}
+def test_everything_has_types(module):
+    """All that is public, inherited or not: arguments and what comes back."""
     for name, value in public(module):
-        if inspect.ismodule(value):
-            continue
-        assert name in declared, name
-        if inspect.isfunction(value):
-            assert arguments(declared[name]) == arguments(value), name
-        elif hasattr(value, "_fields"):
-            fields = [f.target.id for f in declared[name].body if isinstance(f, ast.AnnAssign)]
-            assert fields == list(value._fields), name
-        else:
-            inner = {node.name: node for node in declared[name].body if hasattr(node, "name")}
-            for member, function in members(value):
-                assert member in inner, f"{name}.{member}"
-                if inspect.isfunction(function):
-                    assert arguments(inner[member]) == arguments(function), f"{name}.{member}"
-            for member in inner:
-                assert hasattr(value, member), f"{name}.{member}"
-    if module is efface:
-        for estimator in ESTIMATORS:
-            body = declared[estimator.__name__].body
-            init = next(node for node in body if getattr(node, "name", "") == "__init__")
-            assert arguments(init) == arguments(estimator.__init__)
-            plain = [a.arg for a in init.args.args if a.arg != "self"]
-            named = [a.arg for a in init.args.kwonlyargs]
-            given = [*init.args.defaults, *init.args.kw_defaults]
-            defaults = {name: ast.literal_eval(v) for name, v in zip(plain + named, given)}
-            assert defaults == estimator().get_params()
+        named = {name: value} if inspect.isfunction(value) else {}
+        for cls in inspect.getmro(value) if inspect.isclass(value) else ():
+            if cls.__module__.startswith("efface."):
+                typing.get_type_hints(cls)  # they name what there is
+                named.update((f"{cls.__name__}.{n}", m) for n, m in vars(cls).items()
+                             if not n.startswith("_") and n not in results(cls))
+                if issubclass(cls, efface.Estimator) and "__init__" in vars(cls):
+                    named[f"{cls.__name__}.__init__"] = cls.__init__
+        for where, member in named.items():
+            function = unwrapped(member)
+            if inspect.isfunction(function):
+                hints, asked = typing.get_type_hints(function), inspect.signature(function)
+                assert set(hints) == {*asked.parameters, "return"} - {"self"}, where
 
 
 def test_typed_marker():

@@ -1,9 +1,0 @@
-from numpy.typing import ArrayLike
-
-from . import KMeans, KMeansModel
-
-def adjusted_rand_score(labels_true: ArrayLike, labels_pred: ArrayLike) -> float: ...
-def normalized_mutual_info_score(labels_true: ArrayLike, labels_pred: ArrayLike) -> float: ...
-def silhouette_score(
-    model: KMeans | KMeansModel, labels: ArrayLike | None = None, max_rows: int = 10_000
-) -> float: ...
