@@ -16,109 +16,67 @@ have in common; `open` and `create` give stores, files that hold rows, models an
 docs/python.md maps scikit-learn's parameters to these.
 """
 
-from . import datasets, metrics
+from . import datasets as datasets
+from . import metrics as metrics
 from ._classes import (
-    BayesModel,
-    ClassesModel,
-    DiscriminantModel,
-    GaussianNB,
-    LinearDiscriminantAnalysis,
-    ProbableClassesModel,
-    QuadraticDiscriminantAnalysis,
-    RidgeClassifier,
+    BayesModel as BayesModel,
+    ClassesModel as ClassesModel,
+    DiscriminantModel as DiscriminantModel,
+    GaussianNB as GaussianNB,
+    LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
+    ProbableClassesModel as ProbableClassesModel,
+    QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
+    RidgeClassifier as RidgeClassifier,
 )
-from ._components import PCA, ComponentsModel
-from ._efface import BusyError, CorruptError, NotFoundError
+from ._components import PCA as PCA, ComponentsModel as ComponentsModel
+from ._efface import (
+    BusyError as BusyError,
+    CorruptError as CorruptError,
+    NotFoundError as NotFoundError,
+)
 from ._efface import version as _version
-from ._estimator import Estimator
+from ._estimator import Estimator as Estimator
 from ._forest import (
-    ForestClassesModel,
-    ForestClassifier,
-    ForestModel,
-    ForestRegressor,
-    text_category,
+    ForestClassesModel as ForestClassesModel,
+    ForestClassifier as ForestClassifier,
+    ForestModel as ForestModel,
+    ForestRegressor as ForestRegressor,
+    text_category as text_category,
 )
-from ._kmeans import KMeans, KMeansModel
-from ._linear import FourierRidge, LinearModel, LinearRegression, Ridge, RidgeCV
-from ._model import Model
-from ._predictor import Predictor, load_predictor
+from ._kmeans import KMeans as KMeans, KMeansModel as KMeansModel
+from ._linear import (
+    FourierRidge as FourierRidge,
+    LinearModel as LinearModel,
+    LinearRegression as LinearRegression,
+    Ridge as Ridge,
+    RidgeCV as RidgeCV,
+)
+from ._model import Model as Model
+from ._predictor import Predictor as Predictor, load_predictor as load_predictor
 from ._reports import (
-    Difference,
-    ForestSize,
-    FoundRows,
-    ModelChange,
-    ModelInfo,
-    Report,
-    StoredModel,
-    StoreInfo,
-    StoreReport,
+    Difference as Difference,
+    ForestSize as ForestSize,
+    FoundRows as FoundRows,
+    ModelChange as ModelChange,
+    ModelInfo as ModelInfo,
+    Report as Report,
+    StoredModel as StoredModel,
+    StoreInfo as StoreInfo,
+    StoreReport as StoreReport,
 )
-from ._segmented import SegmentedModel, SegmentedRegression
+from ._segmented import SegmentedModel as SegmentedModel, SegmentedRegression as SegmentedRegression
 from ._store import (
-    Store,
-    create,
-    make_keys,
-    open,
-    receipt_root,
-    verify_receipt,
-    verify_receipts,
-    wipes_memory,
+    Store as Store,
+    create as create,
+    make_keys as make_keys,
+    open as open,
+    receipt_root as receipt_root,
+    verify_receipt as verify_receipt,
+    verify_receipts as verify_receipts,
+    wipes_memory as wipes_memory,
 )
-from ._sums import ColumnMeans, SumsModel
+from ._sums import ColumnMeans as ColumnMeans, SumsModel as SumsModel
 
 __version__ = _version()
 
-__all__ = [
-    "BayesModel",
-    "BusyError",
-    "ClassesModel",
-    "ColumnMeans",
-    "ComponentsModel",
-    "CorruptError",
-    "Difference",
-    "DiscriminantModel",
-    "Estimator",
-    "ForestClassesModel",
-    "ForestClassifier",
-    "ForestModel",
-    "ForestRegressor",
-    "ForestSize",
-    "FoundRows",
-    "FourierRidge",
-    "GaussianNB",
-    "KMeans",
-    "KMeansModel",
-    "LinearDiscriminantAnalysis",
-    "LinearModel",
-    "LinearRegression",
-    "Model",
-    "ModelChange",
-    "ModelInfo",
-    "NotFoundError",
-    "PCA",
-    "Predictor",
-    "ProbableClassesModel",
-    "QuadraticDiscriminantAnalysis",
-    "Report",
-    "Ridge",
-    "RidgeCV",
-    "RidgeClassifier",
-    "SegmentedModel",
-    "SegmentedRegression",
-    "Store",
-    "StoreInfo",
-    "StoreReport",
-    "StoredModel",
-    "SumsModel",
-    "create",
-    "datasets",
-    "load_predictor",
-    "make_keys",
-    "metrics",
-    "open",
-    "receipt_root",
-    "text_category",
-    "verify_receipt",
-    "verify_receipts",
-    "wipes_memory",
-]
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._classifier import ClassesResults, Classifier, ProbableClassifier, ProbableResults
 from ._fitted import of_model, of_one_state
-from ._linear import refuse_moved_origin
+from ._linear import ridge_parameters
 from ._model import Model
 from ._parameters import or_none, real, whole
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
@@ -240,13 +240,8 @@ class RidgeClassifier(_Deciding, _Classifier):
     alpha : float, default=1.0
         The penalty of squared coefficients.
     fit_intercept : bool, default=True
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -284,11 +279,7 @@ class RidgeClassifier(_Deciding, _Classifier):
         self._keep(locals())
 
     def _view_parameters(self, parameters):
-        refuse_moved_origin(parameters)
-        return {
-            "alpha": float(parameters["alpha"]),
-            "intercept": bool(parameters["fit_intercept"]),
-        }
+        return ridge_parameters(parameters, parameters["alpha"])
 
     coef_: Final[Reals] = of_model(RidgeClassifierModel.coef_)
     intercept_: Final[Reals] = of_model(RidgeClassifierModel.intercept_)
@@ -303,13 +294,8 @@ class GaussianNB(_Probable):
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     var_smoothing : float, default=1e-9
         This part of the largest variance of a feature is added to all variances.
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -382,13 +368,8 @@ class LinearDiscriminantAnalysis(
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     n_components : int or None, default=None
         How many directions `transform` gives. None: as many as there are.
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -484,13 +465,8 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         From 0 to 1: covariance matrices become (1 - reg_param) times themselves plus reg_param in
         each feature. They are divided by the weight of the rows of the class (scikit-learn: less
         1), so that a weight of 2 is the same as two rows.
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------

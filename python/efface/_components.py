@@ -114,13 +114,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         part of the variance, chosen again after every change. None: as many as there are.
     whiten : bool, default=False
         Whether coordinates are divided by their deviations.
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------

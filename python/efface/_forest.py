@@ -296,14 +296,8 @@ class ForestClassifier(ProbableClassifier, _Forest):
     categories : int, str, a sequence of them, or None, default=None
         The features, by number or name, whose values are codes of categories: their order means
         nothing.
-    random_state : int, RandomState or None, default=None
-        The seed. None: a random seed that nobody knows. Use None if people may look at the model
-        before they ask to be forgotten.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32; see
-        `KMeans`.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+    random_state, offset, n_threads : optional
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -363,26 +357,19 @@ class ForestRegressor(RegressorMixin, _Forest):
     ----------
     n_estimators : int, default=100
         The number of trees.
-    max_depth : int or None, default=None
-    min_samples_split : int, default=2
-    min_samples_leaf : int, default=1
-    max_features : int, float, 'sqrt', 'log2', 'default' or None, default='default'
-    rows : {'all', 'some', 'poisson'}, default='all'
-    trees_per_row : int, default=10
-    lazy : bool, default=False
-    missing : bool, default=False
-    categories : int, str, a sequence of them, or None, default=None
+    max_depth, min_samples_split, min_samples_leaf, max_features : optional
         As in `ForestClassifier`. But `max_features='default'` is a third of the features here, and
         at least 5, or all if those are fewer.
-    random_state : int, RandomState or None, default=None
+    rows, trees_per_row, lazy, missing, categories : optional
+        As in `ForestClassifier`.
+    random_state, offset, n_threads : optional
+        As in `KMeans`.
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows. Then a row with the largest
         y that leaves may change the rounding of all others, so that the forest is grown anew.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
     target_offset : float, 'auto' or None, default=None
         A number to subtract from y in float64, before the rounding to float32. None: none, or
         'auto' if `offset` is 'auto'.
-    n_threads : int or None, default=None
 
     Attributes
     ----------

@@ -28,16 +28,16 @@ TARGET_OFFSET_RULE = (_is_target_offset, "a number, or one for each target, 'aut
 _RULES = {**SUMS_RULES, "fit_intercept": IS_FLAG, "target_offset": TARGET_OFFSET_RULE}
 
 
-def refuse_moved_origin(parameters):
-    """A regression without an intercept goes through the origin, which an offset would move."""
-    if parameters["fit_intercept"]:
-        return
+def ridge_parameters(parameters, alpha):
+    """The penalty and the intercept as the extension takes them. A regression without an intercept
+    goes through the origin, which an offset would move."""
     for name in ("offset", "target_offset"):
-        if parameters.get(name) is not None:
+        if not parameters["fit_intercept"] and parameters.get(name) is not None:
             raise ValueError(
                 f"without an intercept, {name} would move the origin that the regression goes "
                 f"through: leave {name} out, or use fit_intercept=True"
             )
+    return {"alpha": float(alpha), "intercept": bool(parameters["fit_intercept"])}
 
 
 class _LeavingOut:
@@ -161,14 +161,10 @@ class _Regressor(_LeavingOut, MultiOutputMixin, RegressorMixin, SumsEstimator):
     _rules = _RULES
 
     def _alpha(self, parameters):
-        return float(parameters["alpha"])
+        return parameters["alpha"]
 
     def _view_parameters(self, parameters):
-        refuse_moved_origin(parameters)
-        return {
-            "alpha": self._alpha(parameters),
-            "intercept": bool(parameters["fit_intercept"]),
-        }
+        return ridge_parameters(parameters, self._alpha(parameters))
 
     target_offset_: Final[Reals | None] = of_model(LinearModel.target_offset_)
 
@@ -242,11 +238,8 @@ class Ridge(_Regressor):
     alpha : float, default=1.0
         The penalty, as in scikit-learn: of the square of each coefficient, in the units of the
         data.
-    fit_intercept : bool, default=True
-    bound : float or None, default=None
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
-    n_threads : int or None, default=None
+    fit_intercept, bound, offset, target_offset, n_threads : optional
+        As in `LinearRegression`.
 
     Attributes
     ----------
@@ -303,11 +296,8 @@ class RidgeCV(_Regressor):
     ----------
     alphas : array-like of float, default=(0.1, 1.0, 10.0)
         The penalties to choose from; the first of those that are equally good is taken.
-    fit_intercept : bool, default=True
-    bound : float or None, default=None
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
-    n_threads : int or None, default=None
+    fit_intercept, bound, offset, target_offset, n_threads : optional
+        As in `LinearRegression`.
 
     Attributes
     ----------
@@ -342,7 +332,7 @@ class RidgeCV(_Regressor):
         self._keep(locals())
 
     def _alpha(self, parameters):
-        return float(parameters["alphas"][0])
+        return parameters["alphas"][0]
 
     def _remember(self, parameters):
         self._alphas = tuple(float(alpha) for alpha in parameters["alphas"])
@@ -407,15 +397,12 @@ class FourierRidge(_Regressor):
         The parameter of the kernel.
     n_components : int, default=100
         How many Fourier features there are.
-    fit_intercept : bool, default=True
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows.
+    fit_intercept, offset, target_offset, n_threads : optional
+        As in `LinearRegression`.
     random_state : int, RandomState or None, default=None
-        The seed. None: a random seed that nobody knows. Use None if people may look at the model
-        before they ask to be forgotten.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
-    n_threads : int or None, default=None
+        As in `KMeans`.
 
     Attributes
     ----------

@@ -11,11 +11,11 @@ from ._bases import MultiOutputMixin, RegressorMixin
 from ._estimator import Estimator
 from ._fitted import of_model, of_one_state
 from ._kmeans import KMEANS_RULES, ClusterResults, kmeans_parameters
-from ._linear import TARGET_OFFSET_RULE, refuse_moved_origin
+from ._linear import TARGET_OFFSET_RULE, ridge_parameters
 from ._model import Model
 from ._parameters import or_none, real
 from ._rows import spread_rows
-from ._sums import IS_FLAG
+from ._sums import IS_FLAG, SumsEstimator
 from ._types import (
     Clusters,
     Empty,
@@ -173,11 +173,9 @@ class SegmentedRegression(_Segments, MultiOutputMixin, RegressorMixin, Estimator
         self._keep(locals())
 
     def _family_parameters(self, parameters, n_features, offsets):
-        refuse_moved_origin(parameters)
         return {
+            **ridge_parameters(parameters, parameters["alpha"]),
             **kmeans_parameters(parameters, n_features, offsets),
-            "alpha": float(parameters["alpha"]),
-            "intercept": bool(parameters["fit_intercept"]),
             "sums_bound": float(parameters["sums_bound"] or 0.0),
         }
 
@@ -188,12 +186,7 @@ class SegmentedRegression(_Segments, MultiOutputMixin, RegressorMixin, Estimator
                 found[side] = np.append(found[side], np.zeros(n_targets, dtype=np.float32))
         return found
 
-    def _data_parameters(self, n_features, n_targets, weight_unit):
-        return {
-            "weight_unit": weight_unit,
-            "n_targets": n_targets,
-            "targets": np.arange(n_features, n_features + n_targets, dtype=np.uint32),
-        }
+    _data_parameters = SumsEstimator._data_parameters
 
     cluster_centers_: Final[Reals] = of_model(SegmentedModel.cluster_centers_)
     labels_: Final[Clusters] = of_model(SegmentedModel.labels_)

@@ -106,14 +106,10 @@ class ColumnMeans(SumsEstimator):
 
     Parameters
     ----------
-    bound : float or None, default=None
-        The largest allowed magnitude of a value. None: derived from the rows.
+    bound, offset, n_threads : optional
+        As in `KMeans`.
     random_state : int, RandomState or None, default=None
         Has no effect: there is no randomness.
-    offset : array-like of shape (n_features,), 'auto' or None, default=None
-        A number to subtract from each feature in float64, before the rounding to float32.
-    n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
 
     Attributes
     ----------

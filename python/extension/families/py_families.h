@@ -61,6 +61,20 @@ typedef struct family {
     efface_scale (*tails_scale)(const efface_params *params);
 } family;
 
+/* The three functions of a family's table that only know its types. */
+#define FAMILY_FUNCTIONS(name)                                                                     \
+    static void name##_init(efface_params *params) {                                               \
+        efface_##name##_params_init((efface_##name##_params *)(void *)params);                     \
+    }                                                                                              \
+    static void name##_get_params(const efface_model *model, efface_params *params) {              \
+        *(efface_##name##_params *)(void *)params = efface_##name##_get_params(model);             \
+    }                                                                                              \
+    static efface_status name##_fit(const efface_data *data, const efface_params *params,          \
+                                    efface_model **out, efface_error *error) {                     \
+        return efface_##name##_fit(data, (const efface_##name##_params *)(const void *)params,     \
+                                   out, error);                                                    \
+    }
+
 extern const family kmeans_family, sums_family, segmented_family, forest_family;
 
 /* The family with a name or a number; NULL if there is none. */

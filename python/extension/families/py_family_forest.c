@@ -12,7 +12,7 @@ _Static_assert(sizeof(efface_forest_rows) == sizeof(uint32_t) &&
 
 #define AT(member) offsetof(efface_forest_params, member)
 
-static const field fields[] = {
+static const field forest_fields[] = {
     {.key = "target", .kind = FIELD_WHOLE, .offset = AT(target)},
     {.key = "bound", .kind = FIELD_REAL, .offset = AT(bound)},
     {.key = "n_trees", .kind = FIELD_WHOLE, .offset = AT(n_trees)},
@@ -26,26 +26,12 @@ static const field fields[] = {
     {.key = "lazy", .kind = FIELD_FLAG, .offset = AT(lazy)},
     {.key = "missing", .kind = FIELD_FLAG, .offset = AT(missing)},
     {.key = "n_categories", .kind = FIELD_WHOLE, .offset = AT(n_categories)},
-    {.key = "categories",
-     .kind = FIELD_WHOLES,
-     .offset = AT(categories),
-     .count_offset = AT(n_categories),
+    {"categories", FIELD_WHOLES, AT(categories), .count_offset = AT(n_categories),
      .count_key = "n_categories"},
     {.key = NULL},
 };
 
-static void init(efface_params *params) {
-    efface_forest_params_init((efface_forest_params *)(void *)params);
-}
-
-static void get_params(const efface_model *model, efface_params *params) {
-    *(efface_forest_params *)(void *)params = efface_forest_get_params(model);
-}
-
-static efface_status fit(const efface_data *data, const efface_params *params, efface_model **out,
-                         efface_error *error) {
-    return efface_forest_fit(data, (const efface_forest_params *)(const void *)params, out, error);
-}
+FAMILY_FUNCTIONS(forest)
 
 static bool takes_missing(const efface_params *params) {
     return ((const efface_forest_params *)(const void *)params)->missing != 0;
@@ -53,65 +39,43 @@ static bool takes_missing(const efface_params *params) {
 
 /* ------------------------------------------------------------------ leaves and sizes */
 
-/* (run, rows, out) */
-static PyObject *leaves(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *rows, *array, *result = NULL;
-    Py_buffer out;
-    matrix m;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &array) ||
-        !models_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
-        return NULL;
-    if (array_open(&out, array, "I", true)) {
-        PyThreadState *const state = models_enter(self);
-        if (state != NULL) {
-            const efface_model *const model = self->items[run];
-            const size_t n_trees = efface_forest_get_info(model).n_trees;
-            efface_status status = check_length(&out, m.n_rows * n_trees, &error);
-            if (m.n_columns != efface_data_n_columns(self->data))
-                status = fail_argument(&error,
-                                       "the rows and the model have different numbers of features");
-            for (size_t first = 0, n; first < m.n_rows && status == EFFACE_OK; first += n) {
-                n = m.n_rows - first < m.n_batch ? m.n_rows - first : m.n_batch;
-                status = efface_forest_leaves(model, n, matrix_read(&m, first, n), m.stride,
-                                              (uint32_t *)out.buf + first * n_trees, &error);
-            }
-            gate_leave(&self->gate, state);
-            result = none_or_error(status, &error);
-        }
-        PyBuffer_Release(&out);
+static efface_status fill_leaves(question *q, const void *rows, const Py_buffer *out) {
+    const matrix *const m = rows;
+    const size_t n_trees = efface_forest_get_info(q->model).n_trees;
+    efface_status status = check_rows(q, m, out, n_trees);
+    for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
+        n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
+        status = efface_forest_leaves(q->model, n, matrix_read(m, first, n), m->stride,
+                                      (uint32_t *)out->buf + first * n_trees, &q->error);
     }
-    matrix_close(&m);
-    return result;
+    return status;
+}
+
+/* (run, rows, out) */
+static PyObject *leaves(PyObject *self, PyObject *arguments) {
+    return ask_of_rows(self, arguments, "I", fill_leaves);
 }
 
 /* (run): the items of ForestSize. */
-static PyObject *size(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+static PyObject *forest_size(PyObject *self, PyObject *run) {
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_forest_info info = efface_forest_get_info(self->items[run]);
-    gate_leave(&self->gate, state);
+    const efface_forest_info info = efface_forest_get_info(q.model);
+    question_end(&q);
     typedef unsigned long long wide;
     return Py_BuildValue("IKKIKK", (unsigned)info.n_trees, (wide)info.n_nodes, (wide)info.n_leaves,
                          (unsigned)info.depth, (wide)info.n_unsettled, (wide)info.n_rows);
 }
 
 /* (run) */
-static PyObject *settle(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
-    efface_error error = {0};
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+static PyObject *settle(PyObject *self, PyObject *run) {
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_status status = efface_forest_settle(self->items[run], &error);
-    gate_leave(&self->gate, state);
-    return none_or_error(status, &error);
+    const efface_status status = efface_forest_settle(q.model, &q.error);
+    question_end(&q);
+    return none_or_error(status, &q.error);
 }
 
 /* ------------------------------------------------------------------ a file for prediction */
@@ -146,26 +110,21 @@ static efface_data *renamed(const efface_data *data, PyObject *names) {
 }
 
 /* (run, path, names of columns, texts of classes or None) */
-static PyObject *export(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *path, *names, *dictionary, *result = NULL;
-    size_t run;
+static PyObject *export_forest(PyObject *self, PyObject *arguments) {
+    PyObject *run, *path, *names, *dictionary, *result = NULL;
     efface_texts *texts = NULL;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OO&OO", &number, PyUnicode_FSConverter, &path, &names,
+    efface_data *columns = NULL;
+    question q;
+    if (!PyArg_ParseTuple(arguments, "OO&OO", &run, PyUnicode_FSConverter, &path, &names,
                           &dictionary))
         return NULL;
-    efface_data *columns = NULL;
-    if (models_run(self, number, &run) && label_texts_add(&texts, dictionary) &&
-        (columns = renamed(self->data, names)) != NULL) {
-        const char *const name = PyBytes_AsString(path);
-        PyThreadState *const state = models_enter(self);
-        if (state != NULL) {
-            const efface_status status =
-                efface_forest_export(self->items[run], columns, texts, name, &error);
-            gate_leave(&self->gate, state);
-            result = none_or_error(status, &error);
-        }
+    const char *const name = PyBytes_AsString(path);
+    if (label_texts_add(&texts, dictionary) &&
+        (columns = renamed(((models *)self)->data, names)) != NULL &&
+        question_begin(&q, self, run)) {
+        const efface_status status = efface_forest_export(q.model, columns, texts, name, &q.error);
+        question_end(&q);
+        result = none_or_error(status, &q.error);
     }
     efface_data_free(columns);
     efface_texts_free(texts);
@@ -175,12 +134,12 @@ static PyObject *export(PyObject *object, PyObject *arguments) {
 
 /* ------------------------------------------------------------------ the table */
 
-static PyMethodDef own_methods[] = {
+static PyMethodDef forest_methods[] = {
     {"leaves", leaves, METH_VARARGS, "leaves(run, rows, out): a number for each tree"},
-    {"size", size, METH_O,
+    {"size", forest_size, METH_O,
      "size(run): trees, nodes, leaves, depth, nodes that are not grown yet, rows that take part"},
     {"settle", settle, METH_O, "settle(run): grows what was left for later"},
-    {"export", export, METH_VARARGS,
+    {"export", export_forest, METH_VARARGS,
      "export(run, path, names, texts): a file for prediction; texts is a dictionary or None"},
     {NULL, NULL, 0, NULL},
 };
@@ -188,11 +147,11 @@ static PyMethodDef own_methods[] = {
 const family forest_family = {
     .number = EFFACE_FAMILY_FOREST,
     .params_bytes = sizeof(efface_forest_params),
-    .init = init,
-    .get_params = get_params,
-    .fields = fields,
-    .fit = fit,
+    .init = forest_init,
+    .get_params = forest_get_params,
+    .fields = forest_fields,
+    .fit = forest_fit,
     .takes_missing = takes_missing,
     .type_name = "ForestModels",
-    .methods = own_methods,
+    .methods = forest_methods,
 };

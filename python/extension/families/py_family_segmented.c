@@ -7,13 +7,9 @@
 
 #define AT(member) offsetof(efface_segmented_params, member)
 
-static const field fields[] = {
+static const field segmented_fields[] = {
     {.key = "n_targets", .kind = FIELD_WHOLE, .offset = AT(n_targets)},
-    {.key = "targets",
-     .kind = FIELD_WHOLES,
-     .offset = AT(targets),
-     .count_offset = AT(n_targets),
-     .count_key = "n_targets"},
+    {"targets", FIELD_WHOLES, AT(targets), .count_offset = AT(n_targets), .count_key = "n_targets"},
     {.key = "sums_bound", .kind = FIELD_REAL, .offset = AT(bound)},
     {.key = "weight_unit", .kind = FIELD_WHOLE, .offset = AT(weight_unit)},
     {.key = "alpha", .kind = FIELD_REAL, .offset = AT(linear.alpha)},
@@ -21,67 +17,41 @@ static const field fields[] = {
     {.key = NULL},
 };
 
-static void init(efface_params *params) {
-    efface_segmented_params_init((efface_segmented_params *)(void *)params);
-}
-
-static void get_params(const efface_model *model, efface_params *params) {
-    *(efface_segmented_params *)(void *)params = efface_segmented_get_params(model);
-}
-
-static efface_status fit(const efface_data *data, const efface_params *params, efface_model **out,
-                         efface_error *error) {
-    return efface_segmented_fit(data, (const efface_segmented_params *)(const void *)params, out,
-                                error);
-}
+FAMILY_FUNCTIONS(segmented)
 
 /* ------------------------------------------------------------------ segments */
 
-/* (run, rows, out) */
-static PyObject *segments(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *rows, *array, *result = NULL;
-    Py_buffer out;
-    matrix m;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &array) ||
-        !models_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
-        return NULL;
-    if (array_open(&out, array, "il", true)) {
-        PyThreadState *const state = models_enter(self);
-        if (state != NULL) {
-            efface_status status = check_length(&out, m.n_rows, &error);
-            if (m.n_columns != efface_data_n_columns(self->data))
-                status = fail_argument(&error,
-                                       "the rows and the model have different numbers of features");
-            for (size_t first = 0, n; first < m.n_rows && status == EFFACE_OK; first += n) {
-                n = m.n_rows - first < m.n_batch ? m.n_rows - first : m.n_batch;
-                status = efface_segmented_segments(self->items[run], n, matrix_read(&m, first, n),
-                                                   m.stride, (uint32_t *)out.buf + first, &error);
-            }
-            gate_leave(&self->gate, state);
-            result = none_or_error(status, &error);
-        }
-        PyBuffer_Release(&out);
+static efface_status fill_segments(question *q, const void *rows, const Py_buffer *out) {
+    const matrix *const m = rows;
+    efface_status status = check_rows(q, m, out, 1);
+    for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
+        n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
+        status = efface_segmented_segments(q->model, n, matrix_read(m, first, n), m->stride,
+                                           (uint32_t *)out->buf + first, &q->error);
     }
-    matrix_close(&m);
-    return result;
+    return status;
 }
 
-/* Behind the gate: the segments of the rows of the set, some at a time. */
-static efface_status label_rows(const models *self, size_t run, uint32_t *out,
-                                efface_error *error) {
+/* (run, rows, out) */
+static PyObject *segments(PyObject *self, PyObject *arguments) {
+    return ask_of_rows(self, arguments, "il", fill_segments);
+}
+
+/* The segments of the rows of the set, some at a time. */
+static efface_status fill_own_segments(question *q, const void *none, const Py_buffer *out) {
     enum { SOME = 1024 };
-    const efface_data *const data = models_set(self, run);
-    const size_t n_rows = efface_data_n_rows(data), d = efface_data_n_columns(data);
+    const size_t n_rows = efface_data_n_rows(q->data), d = efface_data_n_columns(q->data);
+    efface_status status = check_length(out, n_rows, &q->error);
     float *const room = malloc(SOME * d * sizeof *room);
-    efface_status status = room != NULL ? EFFACE_OK : EFFACE_E_MEMORY;
+    (void)none;
+    if (status == EFFACE_OK && room == NULL)
+        status = EFFACE_E_MEMORY;
     for (size_t first = 0; first < n_rows && status == EFFACE_OK; first += SOME) {
         const size_t n = n_rows - first < SOME ? n_rows - first : SOME;
         for (size_t i = 0; i < n; i++)
-            efface_data_values(data, first + i, room + i * d);
-        status = efface_segmented_segments(self->items[run], n, room, d, out + first, error);
+            efface_data_values(q->data, first + i, room + i * d);
+        status = efface_segmented_segments(q->model, n, room, d, (uint32_t *)out->buf + first,
+                                           &q->error);
     }
     if (room != NULL)
         wipe(room, SOME * d * sizeof *room);
@@ -90,44 +60,30 @@ static efface_status label_rows(const models *self, size_t run, uint32_t *out,
 }
 
 /* (run, out): the segments of the rows of the set. */
-static PyObject *labels(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *array, *result = NULL;
-    Py_buffer out;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OO", &number, &array) || !models_run(self, number, &run) ||
-        !array_open(&out, array, "il", true))
-        return NULL;
-    PyThreadState *const state = models_enter(self);
-    if (state != NULL) {
-        efface_status status = check_length(&out, efface_data_n_rows(self->data), &error);
-        if (status == EFFACE_OK)
-            status = label_rows(self, run, out.buf, &error);
-        gate_leave(&self->gate, state);
-        result = none_or_error(status, &error);
-    }
-    PyBuffer_Release(&out);
-    return result;
+static PyObject *segmented_labels(PyObject *self, PyObject *arguments) {
+    PyObject *run, *array;
+    return PyArg_ParseTuple(arguments, "OO", &run, &array)
+               ? fill_array(self, run, array, "il", fill_own_segments, NULL)
+               : NULL;
 }
 
 /* ------------------------------------------------------------------ the table */
 
-static PyMethodDef own_methods[] = {
+static PyMethodDef segmented_methods[] = {
     {"segments", segments, METH_VARARGS, "segments(run, rows, out)"},
-    {"labels", labels, METH_VARARGS, "labels(run, out): of the rows of the set"},
+    {"labels", segmented_labels, METH_VARARGS, "labels(run, out): of the rows of the set"},
     {NULL, NULL, 0, NULL},
 };
 
 const family segmented_family = {
     .number = EFFACE_FAMILY_SEGMENTED,
     .params_bytes = sizeof(efface_segmented_params),
-    .init = init,
-    .get_params = get_params,
-    .fields = fields,
+    .init = segmented_init,
+    .get_params = segmented_get_params,
+    .fields = segmented_fields,
     .part = &kmeans_family,
     .part_offset = AT(kmeans),
-    .fit = fit,
+    .fit = segmented_fit,
     .type_name = "SegmentedModels",
-    .methods = own_methods,
+    .methods = segmented_methods,
 };

@@ -14,14 +14,10 @@ _Static_assert(sizeof(efface_summed) == sizeof(uint32_t) && sizeof(efface_view) 
 
 #define AT(member) offsetof(efface_sums_params, member)
 
-static const field fields[] = {
+static const field sums_fields[] = {
     {.key = "bound", .kind = FIELD_REAL, .offset = AT(bound)},
     {.key = "n_targets", .kind = FIELD_WHOLE, .offset = AT(n_targets)},
-    {.key = "targets",
-     .kind = FIELD_WHOLES,
-     .offset = AT(targets),
-     .count_offset = AT(n_targets),
-     .count_key = "n_targets"},
+    {"targets", FIELD_WHOLES, AT(targets), .count_offset = AT(n_targets), .count_key = "n_targets"},
     {.key = "summed", .kind = FIELD_NAME, .offset = AT(summed), .names = kinds},
     {.key = "by_class", .kind = FIELD_NAME, .offset = AT(by_class), .names = kinds},
     {.key = "n_fourier", .kind = FIELD_WHOLE, .offset = AT(n_fourier)},
@@ -31,33 +27,17 @@ static const field fields[] = {
     {.key = "alpha", .kind = FIELD_REAL, .offset = AT(linear.alpha)},
     {.key = "intercept", .kind = FIELD_FLAG, .offset = AT(linear.intercept)},
     {.key = "smoothing", .kind = FIELD_REAL, .offset = AT(bayes.smoothing)},
-    {.key = "bayes_priors",
-     .kind = FIELD_REALS,
-     .offset = AT(bayes.priors),
-     .count_offset = AT(bayes.n_priors)},
+    {"bayes_priors", FIELD_REALS, AT(bayes.priors), .count_offset = AT(bayes.n_priors)},
     {.key = "quadratic", .kind = FIELD_FLAG, .offset = AT(discriminant.quadratic)},
     {.key = "shrinkage", .kind = FIELD_REAL, .offset = AT(discriminant.shrinkage)},
-    {.key = "discriminant_priors",
-     .kind = FIELD_REALS,
-     .offset = AT(discriminant.priors),
+    {"discriminant_priors", FIELD_REALS, AT(discriminant.priors),
      .count_offset = AT(discriminant.n_priors)},
     {.key = "n_components", .kind = FIELD_WHOLE, .offset = AT(components.n_components)},
     {.key = "whiten", .kind = FIELD_FLAG, .offset = AT(components.whiten)},
     {.key = NULL},
 };
 
-static void init(efface_params *params) {
-    efface_sums_params_init((efface_sums_params *)(void *)params);
-}
-
-static void get_params(const efface_model *model, efface_params *params) {
-    *(efface_sums_params *)(void *)params = efface_sums_get_params(model);
-}
-
-static efface_status fit(const efface_data *data, const efface_params *params, efface_model **out,
-                         efface_error *error) {
-    return efface_sums_fit(data, (const efface_sums_params *)(const void *)params, out, error);
-}
+FAMILY_FUNCTIONS(sums)
 
 /* ------------------------------------------------------------------ what to warn of */
 
@@ -94,7 +74,7 @@ static PyObject *columns_tuple(found_columns *found, bool complete) {
     return result;
 }
 
-static PyObject *findings_in_store(const efface_model *model, const efface_tails *tails) {
+static PyObject *sums_findings_in_store(const efface_model *model, const efface_tails *tails) {
     found_columns found;
     (void)tails;
     const bool complete = find_columns(model, &found);
@@ -102,67 +82,55 @@ static PyObject *findings_in_store(const efface_model *model, const efface_tails
 }
 
 /* (run) */
-static PyObject *findings(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
+static PyObject *sums_findings(PyObject *self, PyObject *run) {
     found_columns found;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const bool complete = find_columns(self->items[run], &found);
-    gate_leave(&self->gate, state);
+    const bool complete = find_columns(q.model, &found);
+    question_end(&q);
     return columns_tuple(&found, complete);
 }
 
 /* ------------------------------------------------------------------ other regressions */
 
 /* (run, alpha, intercept): a Predictor. */
-static PyObject *solve(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number;
+static PyObject *solve(PyObject *self, PyObject *arguments) {
+    PyObject *run;
     efface_linear_params params = {.errors = 1};
-    size_t run;
     efface_predictor *view = NULL;
-    efface_error error = {0};
-    PyThreadState *state;
-    if (!PyArg_ParseTuple(arguments, "Odp", &number, &params.alpha, &params.intercept) ||
-        !models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!PyArg_ParseTuple(arguments, "Odp", &run, &params.alpha, &params.intercept) ||
+        !question_begin(&q, self, run))
         return NULL;
-    const efface_status status = efface_linear_solve(self->items[run], &params, &view, &error);
-    gate_leave(&self->gate, state);
-    return status == EFFACE_OK ? predictor_wrap(view, self->data) : raise_error(status, &error);
+    const efface_status status = efface_linear_solve(q.model, &params, &view, &q.error);
+    question_end(&q);
+    return status == EFFACE_OK ? predictor_wrap(view, q.data) : raise_error(status, &q.error);
+}
+
+static efface_status fill_misses(question *q, const void *params, const Py_buffer *out) {
+    const size_t n_targets = efface_sums_get_params(q->model).n_targets;
+    const efface_status status =
+        check_length(out, efface_data_n_rows(q->data) * n_targets, &q->error);
+    return status == EFFACE_OK
+               ? efface_linear_leave_one_out(q->model, q->data, params, out->buf, &q->error)
+               : status;
 }
 
 /* (run, alpha, intercept, out): in the order of positions. */
-static PyObject *leave_one_out(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *array, *result = NULL;
+static PyObject *leave_one_out(PyObject *self, PyObject *arguments) {
+    PyObject *run, *array;
     efface_linear_params params = {.errors = 1};
-    Py_buffer out;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OdpO", &number, &params.alpha, &params.intercept, &array) ||
-        !models_run(self, number, &run) || !array_open(&out, array, "d", true))
-        return NULL;
-    PyThreadState *const state = models_enter(self);
-    if (state != NULL) {
-        const efface_model *const model = self->items[run];
-        efface_data *const data = models_set(self, run);
-        efface_status status = check_length(
-            &out, efface_data_n_rows(data) * efface_sums_get_params(model).n_targets, &error);
-        if (status == EFFACE_OK)
-            status = efface_linear_leave_one_out(model, data, &params, out.buf, &error);
-        gate_leave(&self->gate, state);
-        result = none_or_error(status, &error);
-    }
-    PyBuffer_Release(&out);
-    return result;
+    return PyArg_ParseTuple(arguments, "OdpO", &run, &params.alpha, &params.intercept, &array)
+               ? fill_array(self, run, array, "d", fill_misses, &params)
+               : NULL;
 }
 
 /* ------------------------------------------------------------------ the table */
 
-static PyMethodDef own_methods[] = {
-    {"findings", findings, METH_O, "findings(run): coarse columns, features that were left out"},
+static PyMethodDef sums_methods[] = {
+    {"findings", sums_findings, METH_O,
+     "findings(run): coarse columns, features that were left out"},
     {"solve", solve, METH_VARARGS, "solve(run, alpha, intercept): a Predictor"},
     {"leave_one_out", leave_one_out, METH_VARARGS, "leave_one_out(run, alpha, intercept, out)"},
     {NULL, NULL, 0, NULL},
@@ -171,11 +139,11 @@ static PyMethodDef own_methods[] = {
 const family sums_family = {
     .number = EFFACE_FAMILY_SUMS,
     .params_bytes = sizeof(efface_sums_params),
-    .init = init,
-    .get_params = get_params,
-    .fields = fields,
-    .fit = fit,
+    .init = sums_init,
+    .get_params = sums_get_params,
+    .fields = sums_fields,
+    .fit = sums_fit,
     .type_name = "SumsModels",
-    .methods = own_methods,
-    .findings = findings_in_store,
+    .methods = sums_methods,
+    .findings = sums_findings_in_store,
 };

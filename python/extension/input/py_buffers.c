@@ -96,7 +96,7 @@ offset_list offsets_of(const efface_data *data) {
 }
 
 /* Room for the offsets, and for a row in double. */
-static bool copy_offsets(matrix *m, offset_list offsets) {
+static bool copy_column_offsets(matrix *m, offset_list offsets) {
     if (offsets.values == NULL)
         return true;
     if (offsets.n != m->n_columns) {
@@ -142,7 +142,7 @@ bool matrix_open(matrix *m, PyObject *object, offset_list offsets, bool whole) {
     }
     m->n_rows = (size_t)m->view.shape[0];
     m->n_columns = (uint32_t)m->view.shape[1];
-    if (!copy_offsets(m, offsets))
+    if (!copy_column_offsets(m, offsets))
         goto failed;
     if (readable_in_place(m)) {
         m->direct = m->view.buf;

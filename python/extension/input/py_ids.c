@@ -13,13 +13,13 @@
 
 #define LARGEST_EXACT 9007199254740992.0 /* 2^53: all whole numbers up to it are doubles */
 
-typedef struct reader {
+typedef struct id_reader {
     id_use use;
     const unsigned char *key;
     efface_texts *texts;
-} reader;
+} id_reader;
 
-static bool refuse(PyObject *object) {
+static bool refuse_id(PyObject *object) {
     PyErr_Format(PyExc_TypeError, "ids and owners must be whole numbers or texts, not %R", object);
     return false;
 }
@@ -30,7 +30,7 @@ static bool refuse_nobody(void) {
     return false;
 }
 
-static bool read_text(const reader *r, PyObject *object, uint64_t *id) {
+static bool read_text(const id_reader *r, PyObject *object, uint64_t *id) {
     static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
     Py_ssize_t n_bytes;
     efface_error error = {0};
@@ -70,29 +70,29 @@ static bool read_unusual_owner(PyObject *object, uint64_t *owner) {
     const double value = PyFloat_AsDouble(object);
     if (PyErr_Occurred() != NULL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
-            return refuse(object);
+            return refuse_id(object);
         return false;
     }
     if (isnan(value))
         return true;
     if (!(value >= 0.0 && value < LARGEST_EXACT) || value != floor(value))
-        return refuse(object);
+        return refuse_id(object);
     *owner = (uint64_t)value;
     return true;
 }
 
-static bool read_object(const reader *r, PyObject *object, uint64_t *id) {
+static bool read_object(const id_reader *r, PyObject *object, uint64_t *id) {
     if (PyUnicode_Check(object))
         return read_text(r, object, id);
     /* A truth value could be read as 0 or 1: then a mask of rows would name two of them. */
     if (PyBool_Check(object))
-        return refuse(object);
+        return refuse_id(object);
     PyObject *const number = PyNumber_Index(object);
     if (number == NULL) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return false;
         PyErr_Clear();
-        return r->use == USE_OWNERS ? read_unusual_owner(object, id) : refuse(object);
+        return r->use == USE_OWNERS ? read_unusual_owner(object, id) : refuse_id(object);
     }
     *id = PyLong_AsUnsignedLongLong(number);
     Py_DECREF(number);
@@ -155,7 +155,7 @@ static bool read_buffer(id_list *list, PyObject *object, id_use use) {
 }
 
 /* Reads one object to place i of the list. */
-static bool read_item(const reader *r, id_list *list, size_t i, PyObject *object) {
+static bool read_item(const id_reader *r, id_list *list, size_t i, PyObject *object) {
     if (!read_object(r, object, &list->items[i]))
         return false;
     list->n_texts += PyUnicode_Check(object) != 0;
@@ -163,10 +163,10 @@ static bool read_item(const reader *r, id_list *list, size_t i, PyObject *object
     return true;
 }
 
-static bool read_any(const reader *r, id_list *list, PyObject *object) {
+static bool read_any(const id_reader *r, id_list *list, PyObject *object) {
     if (PyBytes_Check(object) || PyByteArray_Check(object))
         /* They are arrays of small numbers, which nobody means who passes them. */
-        return refuse(object);
+        return refuse_id(object);
     const bool one = PyLong_Check(object) || PyUnicode_Check(object);
     if (!one && PyObject_CheckBuffer(object)) {
         if (read_buffer(list, object, r->use))
@@ -189,9 +189,9 @@ static bool read_any(const reader *r, id_list *list, PyObject *object) {
 
 bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
               efface_texts *texts) {
-    const reader r = {use, key, texts};
+    const id_reader r = {use, key, texts};
     *list = (id_list){0};
-    if (object == Py_None || read_any(&r, list, object))
+    if (object == NULL || object == Py_None || read_any(&r, list, object))
         return true;
     ids_close(list);
     return false;
@@ -200,6 +200,45 @@ bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *
 void ids_close(id_list *list) {
     free(list->items);
     *list = (id_list){0};
+}
+
+bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip,
+                 const unsigned char *key) {
+    memset(wanted, 0, sizeof *wanted);
+    if (!ids_open(&wanted->ids, ids, USE_IDS, key, NULL) ||
+        !ids_open(&wanted->owners, owners, USE_REQUESTED, key, NULL)) {
+        ids_close(&wanted->ids);
+        return false;
+    }
+    wanted->request = (efface_request){
+        .ids = wanted->ids.items,
+        .n_ids = wanted->ids.n,
+        .owners = wanted->owners.items,
+        .n_owners = wanted->owners.n,
+        .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
+    };
+    return true;
+}
+
+void wanted_close(wanted_rows *wanted) {
+    ids_close(&wanted->ids);
+    ids_close(&wanted->owners);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void wanted_drop_repeated(wanted_rows *wanted) {
+    id_list *const owners = &wanted->owners;
+    size_t n_kept = 0;
+    if (owners->n != 0)
+        qsort(owners->items, owners->n, sizeof *owners->items, compare_ids);
+    for (size_t i = 0; i < owners->n; i++)
+        if (i == 0 || owners->items[i] != owners->items[i - 1])
+            owners->items[n_kept++] = owners->items[i];
+    wanted->request.n_owners = owners->n = n_kept;
 }
 
 bool ids_kind(const id_list *list, const char *what, efface_ids *kind) {

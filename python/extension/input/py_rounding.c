@@ -6,8 +6,8 @@
 enum { AT_ONCE = 64 };
 
 /* Needs no GIL. */
-static efface_status look(const matrix *m, const double *offsets, efface_rounding *rounding,
-                          efface_error *error) {
+static efface_status look_at_rows(const matrix *m, const double *offsets, efface_rounding *rounding,
+                                  efface_error *error) {
     double *const wide = malloc((size_t)AT_ONCE * m->n_columns * sizeof *wide);
     if (wide == NULL)
         return EFFACE_E_MEMORY;
@@ -26,7 +26,7 @@ static efface_status look(const matrix *m, const double *offsets, efface_roundin
 }
 
 /* A list of (column, collapses, vanished, step, spread, offset) for columns that lose something. */
-static PyObject *findings(const efface_rounding *rounding) {
+static PyObject *rounding_findings(const efface_rounding *rounding) {
     PyObject *list = PyList_New(0);
     for (uint32_t j = 0; list != NULL && j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
@@ -59,10 +59,10 @@ static PyObject *find_rounding(PyObject *module, PyObject *arguments) {
         /* What is float32 already, or as short, loses nothing. */
         if (status == EFFACE_OK && (!m.exact || offsets.values != NULL)) {
             PyThreadState *const state = PyEval_SaveThread();
-            status = look(&m, offsets.values, rounding, &error);
+            status = look_at_rows(&m, offsets.values, rounding, &error);
             PyEval_RestoreThread(state);
         }
-        result = status == EFFACE_OK ? findings(rounding) : raise_error(status, &error);
+        result = status == EFFACE_OK ? rounding_findings(rounding) : raise_error(status, &error);
         efface_rounding_free(rounding);
         matrix_close(&m);
     }

@@ -9,13 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool given(PyObject *object) {
+    return object != NULL && object != Py_None;
+}
+
 static bool same_length(const char *what, size_t n, size_t n_rows) {
     if (n != n_rows)
         PyErr_Format(PyExc_ValueError, "there are %zu %s for %zu rows", n, what, n_rows);
     return n == n_rows;
 }
 
-static bool copy_offsets(row_arrays *arrays, offset_list offsets) {
+static bool copy_offset_list(row_arrays *arrays, offset_list offsets) {
     if (offsets.values == NULL)
         return true;
     if (!same_length("offsets", offsets.n, arrays->matrix.n_columns))
@@ -31,27 +35,38 @@ static bool copy_offsets(row_arrays *arrays, offset_list offsets) {
 
 /* Numbers of 64 bits beside the rows; None: there are none. */
 static bool beside_open(Py_buffer *view, PyObject *object, const char *what, size_t n_rows) {
-    return object == Py_None ||
+    return !given(object) ||
            (array_open(view, object, "ql", false) && same_length(what, array_length(view), n_rows));
+}
+
+/* The values with their offsets. */
+static bool values_open(row_arrays *arrays, const row_objects *objects) {
+    const offset_list none = {NULL, 0};
+    offset_list offsets = objects->offsets;
+    Py_buffer view = {0};
+    if (given(objects->shifts) && !offsets_open(&view, objects->shifts, &offsets))
+        return false;
+    const bool done = matrix_open(&arrays->matrix, objects->values,
+                                  given(objects->arrivals) ? none : offsets, true) &&
+                      copy_offset_list(arrays, offsets);
+    if (view.obj != NULL)
+        PyBuffer_Release(&view);
+    return done;
 }
 
 bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
                      efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
     arrays->missing = objects->missing;
-    const bool kept = objects->arrivals != Py_None;
-    const offset_list none = {NULL, 0};
-    if (!matrix_open(&arrays->matrix, objects->values, kept ? none : objects->offsets, true))
-        return false;
-    const size_t n = arrays->matrix.n_rows;
-    const id_use owners = kept ? USE_KEPT : USE_OWNERS;
-    if (!copy_offsets(arrays, objects->offsets))
+    if (!values_open(arrays, objects))
         goto failed;
+    const size_t n = arrays->matrix.n_rows;
+    const id_use owners = given(objects->arrivals) ? USE_KEPT : USE_OWNERS;
     if (!ids_open(&arrays->ids, objects->ids, USE_IDS, key, texts) ||
         !ids_open(&arrays->owners, objects->owners, owners, key, texts))
         goto failed;
-    if ((objects->ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
-        (objects->owners != Py_None && !same_length("owners", arrays->owners.n, n)))
+    if ((given(objects->ids) && !same_length("ids", arrays->ids.n, n)) ||
+        (given(objects->owners) && !same_length("owners", arrays->owners.n, n)))
         goto failed;
     if (!beside_open(&arrays->weights, objects->weights, "weights", n) ||
         !beside_open(&arrays->labels, objects->labels, "labels", n) ||

@@ -235,35 +235,20 @@ bool answer_form_copy(const source *by, answer_form *form) {
     return true;
 }
 
-static PyObject *value_column_list(const answer_form *form) {
-    PyObject *list = PyList_New((Py_ssize_t)form->n_numbers);
-    for (size_t i = 0; i < form->n_numbers && list != NULL; i++) {
-        PyObject *const one = form->value_columns[i] == EFFACE_NO_COLUMN
-                                  ? Py_NewRef(Py_None)
-                                  : PyLong_FromUnsignedLong(form->value_columns[i]);
-        if (one != NULL)
-            PyList_SetItem(list, (Py_ssize_t)i, one);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
+static PyObject *make_value_column(const void *from, size_t i) {
+    const uint32_t column = ((const uint32_t *)from)[i];
+    return column != EFFACE_NO_COLUMN ? PyLong_FromUnsignedLong(column) : Py_NewRef(Py_None);
 }
 
-static PyObject *class_list(const answer_form *form) {
-    PyObject *list = PyList_New((Py_ssize_t)form->n_classes);
-    for (size_t i = 0; i < form->n_classes && list != NULL; i++) {
-        PyObject *const one = PyLong_FromLongLong(form->classes[i]);
-        if (one != NULL)
-            PyList_SetItem(list, (Py_ssize_t)i, one);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
+static PyObject *make_class(const void *from, size_t i) {
+    return PyLong_FromLongLong(((const int64_t *)from)[i]);
 }
 
 PyObject *answer_form_tuple(answer_form *form) {
-    PyObject *const result = Py_BuildValue("NNN", column_list(form->inputs, form->n_inputs),
-                                           value_column_list(form), class_list(form));
+    PyObject *const result =
+        Py_BuildValue("NNN", column_list(form->inputs, form->n_inputs),
+                      list_of(form->n_numbers, make_value_column, form->value_columns),
+                      list_of(form->n_classes, make_class, form->classes));
     answer_form_free(form);
     return result;
 }
@@ -278,18 +263,14 @@ size_t find_tables(const source *by, efface_table tables[MAX_TABLES]) {
     return n;
 }
 
+static PyObject *make_table(const void *from, size_t i) {
+    const efface_table *const table = (const efface_table *)from + i;
+    return Py_BuildValue("ssKI", table->name, table->row_name, (unsigned long long)table->n_rows,
+                         (unsigned)table->n_columns);
+}
+
 PyObject *table_list(const efface_table *tables, size_t n_tables) {
-    PyObject *list = PyList_New((Py_ssize_t)n_tables);
-    for (size_t i = 0; i < n_tables && list != NULL; i++) {
-        PyObject *const one =
-            Py_BuildValue("ssKI", tables[i].name, tables[i].row_name,
-                          (unsigned long long)tables[i].n_rows, (unsigned)tables[i].n_columns);
-        if (one != NULL)
-            PyList_SetItem(list, (Py_ssize_t)i, one);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
+    return list_of(n_tables, make_table, tables);
 }
 
 efface_status read_table(const source *by, const char *name, const Py_buffer *out,

@@ -66,7 +66,7 @@ efface_data *models_set(const models *self, size_t run) {
     return self->sets != NULL ? self->sets[run] : self->data;
 }
 
-static void dealloc(PyObject *object) {
+static void models_dealloc(PyObject *object) {
     models *const self = (models *)object;
     PyTypeObject *const type = Py_TYPE(object);
     if (self->items != NULL)
@@ -83,7 +83,7 @@ static void dealloc(PyObject *object) {
 }
 
 /* `run` is the number of a model. Results that are arrays go into `out`. */
-static PyMethodDef methods[] = {
+static PyMethodDef models_methods[] = {
     {"forget", (PyCFunction)(void (*)(void))models_forget, METH_FASTCALL,
      "forget(ids, owners, skip): forgets rows; a tuple for Report"},
     {"preview", (PyCFunction)(void (*)(void))models_preview, METH_FASTCALL,
@@ -95,7 +95,7 @@ static PyMethodDef methods[] = {
     {"rekey", models_rekey, METH_VARARGS, "rekey(seeds): fits again with other seeds"},
     {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
-    {"column_names", models_column_names, METH_NOARGS, "column_names(): a tuple of str or None"},
+    {"column_names", models_column_names, METH_NOARGS, "column_names(): a list of str or None"},
     {"offsets", models_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"text_id", models_text_id, METH_O, "text_id(text): its number"},
     {"rows", models_rows, METH_VARARGS,
@@ -125,33 +125,12 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* A base, or a type that derives from it; all have the same dealloc. */
-static PyTypeObject *make_type(PyObject *module, const char *name, PyMethodDef *table,
-                               unsigned int flags) {
-    char full[64];
-    PyType_Slot slots[] = {
-        {Py_tp_dealloc, (void *)(uintptr_t)dealloc},
-        {Py_tp_methods, table},
-        {0, NULL},
-    };
-    PyOS_snprintf(full, sizeof full, "efface._efface.%s", name);
-    PyType_Spec spec = {
-        .name = full,
-        .basicsize = sizeof(models),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | flags,
-        .slots = slots,
-    };
-    PyObject *const type = PyType_FromSpecWithBases(&spec, (PyObject *)models_type);
-    if (type == NULL || PyModule_AddObjectRef(module, name, type) != 0)
-        return NULL;
-    return (PyTypeObject *)type;
-}
-
-PyTypeObject *models_add_type(PyObject *module, const char *name, PyMethodDef *table) {
-    return make_type(module, name, table, 0);
+PyTypeObject *models_add_type(PyObject *module, const char *name, PyMethodDef *methods) {
+    return add_type(module, name, sizeof(models), models_dealloc, methods, models_type, false);
 }
 
 bool add_models(PyObject *module) {
-    models_type = make_type(module, "Models", methods, Py_TPFLAGS_BASETYPE);
+    models_type =
+        add_type(module, "Models", sizeof(models), models_dealloc, models_methods, NULL, true);
     return models_type != NULL && PyModule_AddFunctions(module, functions) == 0;
 }

@@ -49,39 +49,51 @@ PyThreadState *models_enter(models *self);
 /* The set that a model changes with. */
 efface_data *models_set(const models *self, size_t run);
 
+/* py_model_questions.c: one model, behind the gate, which is asked something. */
+typedef struct question {
+    models *of;
+    const efface_model *model;
+    efface_data *data;
+    PyThreadState *state;
+    efface_error error;
+} question;
+
+/* `run` is the number of a model. False with an exception set if there is no such model, or as
+ * models_enter. */
+bool question_begin(question *q, PyObject *object, PyObject *run);
+void question_end(question *q);
+
+/* What the answer is about and where it goes: writes it into `out`. Needs no GIL. */
+typedef efface_status (*answer)(question *q, const void *about, const Py_buffer *out);
+
+/* Has an array filled, of a type that is among `formats`. None, or NULL with an exception set. */
+PyObject *fill_array(PyObject *object, PyObject *run, PyObject *array, const char *formats,
+                     answer fill, const void *about);
+
+/* The same about rows, which are in the units of the user: `about` is a matrix. */
+PyObject *fill_of_rows(PyObject *object, PyObject *run, PyObject *rows, PyObject *array,
+                       const char *formats, answer fill);
+
+/* For (run, rows, out). */
+PyObject *ask_of_rows(PyObject *object, PyObject *arguments, const char *formats, answer fill);
+
+/* An error unless the rows have the columns of the model, and `out` has n_each items for each. */
+efface_status check_rows(question *q, const matrix *m, const Py_buffer *out, size_t n_each);
+
 /* Makes a type of models with further methods, and adds it to the module. */
 PyTypeObject *models_add_type(PyObject *module, const char *name, PyMethodDef *methods);
 
-/* The number of a model, from an object; false with an exception set if there is no such model. */
-bool models_run(const models *self, PyObject *object, size_t *run);
-
 /* py_models_fit.c; the first is a function of the module. */
-PyObject *models_fit(PyObject *module, PyObject *arguments);
-PyObject *models_rekey(PyObject *self, PyObject *arguments);
+method models_fit, models_rekey;
 
 /* py_models_change.c */
 PyObject *models_forget(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
 PyObject *models_preview(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
-PyObject *models_learn(PyObject *self, PyObject *arguments);
-PyObject *models_update(PyObject *self, PyObject *arguments);
+method models_learn, models_update;
 
 /* py_models_read.c */
-PyObject *models_seeds(PyObject *self, PyObject *none);
-PyObject *models_shape(PyObject *self, PyObject *none);
-PyObject *models_column_names(PyObject *self, PyObject *none);
-PyObject *models_offsets(PyObject *self, PyObject *none);
-PyObject *models_text_id(PyObject *self, PyObject *text);
-PyObject *models_rows(PyObject *self, PyObject *arguments);
-PyObject *models_info(PyObject *self, PyObject *run);
-PyObject *models_facts(PyObject *self, PyObject *run);
-PyObject *models_tables(PyObject *self, PyObject *run);
-PyObject *models_table(PyObject *self, PyObject *arguments);
-PyObject *models_form(PyObject *self, PyObject *run);
-PyObject *models_takes_missing(PyObject *self, PyObject *run);
-PyObject *models_predict(PyObject *self, PyObject *arguments);
-PyObject *models_score(PyObject *self, PyObject *arguments);
-PyObject *models_encode(PyObject *self, PyObject *run);
-PyObject *models_digest(PyObject *self, PyObject *run);
-PyObject *models_verify(PyObject *self, PyObject *run);
+method models_seeds, models_shape, models_column_names, models_offsets, models_text_id, models_rows,
+    models_info, models_facts, models_tables, models_table, models_form, models_takes_missing,
+    models_predict, models_score, models_encode, models_digest, models_verify;
 
 #endif

@@ -5,7 +5,10 @@
 #include <string.h>
 
 /* One report for all models: that of the one which took most, with the rows that all visited. */
-static efface_report merge_reports(const efface_report *reports, size_t n) {
+static PyObject *merged_or_error(efface_status status, const efface_report *reports, size_t n,
+                                 const efface_error *error) {
+    if (status != EFFACE_OK)
+        return raise_error(status, error);
     efface_report merged = reports[0];
     for (size_t i = 1; i < n; i++) {
         const uint64_t rows_visited = merged.rows_visited + reports[i].rows_visited;
@@ -13,23 +16,7 @@ static efface_report merge_reports(const efface_report *reports, size_t n) {
             merged = reports[i];
         merged.rows_visited = rows_visited;
     }
-    return merged;
-}
-
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* An owner may be asked for twice, as in a column of a data frame; the library wants each once. */
-static void drop_repeated(id_list *owners) {
-    size_t n_kept = 0;
-    if (owners->n != 0)
-        qsort(owners->items, owners->n, sizeof *owners->items, compare_ids);
-    for (size_t i = 0; i < owners->n; i++)
-        if (i == 0 || owners->items[i] != owners->items[i - 1])
-            owners->items[n_kept++] = owners->items[i];
-    owners->n = n_kept;
+    return report_tuple(&merged);
 }
 
 static efface_status preview_all(models *self, const efface_request *request,
@@ -81,12 +68,6 @@ static efface_status change_all(models *self, const change *c, efface_report *re
     return status;
 }
 
-static efface_status forget_rows(models *self, const efface_request *request,
-                                 efface_report *reports, efface_error *error) {
-    const change forgetting = {.make = make_forget, .request = request};
-    return change_all(self, &forgetting, reports, error);
-}
-
 /* forget and preview: (ids, owners, whether those that are missing are skipped). */
 static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssize_t n_arguments,
                                 bool only_look) {
@@ -94,46 +75,27 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         PyErr_SetString(PyExc_TypeError, "expected ids, owners and skip");
         return NULL;
     }
-    id_list ids, owners;
+    wanted_rows wanted;
     efface_error error;
     error.status = EFFACE_OK;
     PyObject *result = NULL;
-    if (!ids_open(&ids, arguments[0], USE_IDS, self->key, NULL))
+    if (!wanted_open(&wanted, arguments[0], arguments[1], arguments[2] == Py_True, self->key))
         return NULL;
-    if (!ids_open(&owners, arguments[1], USE_REQUESTED, self->key, NULL)) {
-        ids_close(&ids);
-        return NULL;
-    }
-    drop_repeated(&owners);
-    const efface_request request = {
-        .ids = ids.items,
-        .n_ids = ids.n,
-        .owners = owners.items,
-        .n_owners = owners.n,
-        .missing = arguments[2] == Py_True ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
-    };
+    wanted_drop_repeated(&wanted);
+    const change forgetting = {.make = make_forget, .request = &wanted.request};
     efface_report one, *reports = &one;
-    if (self->n_items > 1 && (reports = calloc(self->n_items, sizeof *reports)) == NULL) {
+    if (self->n_items > 1 && (reports = calloc(self->n_items, sizeof *reports)) == NULL)
         PyErr_NoMemory();
-        goto out;
+    PyThreadState *const state = reports != NULL ? models_enter(self) : NULL;
+    if (state != NULL) {
+        const efface_status status = only_look ? preview_all(self, &wanted.request, reports, &error)
+                                               : change_all(self, &forgetting, reports, &error);
+        gate_leave(&self->gate, state);
+        result = merged_or_error(status, reports, self->n_items, &error);
     }
-    PyThreadState *const state = models_enter(self);
-    if (state == NULL)
-        goto out;
-    const efface_status status = only_look ? preview_all(self, &request, reports, &error)
-                                           : forget_rows(self, &request, reports, &error);
-    gate_leave(&self->gate, state);
-    if (status == EFFACE_OK) {
-        one = merge_reports(reports, self->n_items);
-        result = report_tuple(&one);
-    } else {
-        raise_error(status, &error);
-    }
-out:
     if (reports != &one)
         free(reports);
-    ids_close(&ids);
-    ids_close(&owners);
+    wanted_close(&wanted);
     return result;
 }
 
@@ -189,9 +151,8 @@ static efface_status check_columns(const models *self, const row_arrays *arrays,
 }
 
 /* learn and update: (rows, ids, weights, owners, unit, labels). */
-static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new) {
-    row_objects objects = {
-        .labels = Py_None, .arrivals = Py_None, .offsets = offsets_of(self->data)};
+static PyObject *learn_or_update_models(models *self, PyObject *arguments, bool is_new) {
+    row_objects objects = {.offsets = offsets_of(self->data)};
     long long unit;
     if (!PyArg_ParseTuple(arguments, "OOOOL|O", &objects.values, &objects.ids, &objects.weights,
                           &objects.owners, &unit, &objects.labels))
@@ -211,12 +172,7 @@ static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new)
             status = is_new ? learn_rows(self, &arrays, unit, reports, &error)
                             : update_rows(self, &arrays, reports, &error);
         gate_leave(&self->gate, state);
-        if (status == EFFACE_OK) {
-            const efface_report report = merge_reports(reports, self->n_items);
-            result = report_tuple(&report);
-        } else {
-            raise_error(status, &error);
-        }
+        result = merged_or_error(status, reports, self->n_items, &error);
     }
     free(reports);
     row_arrays_close(&arrays);
@@ -224,9 +180,9 @@ static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new)
 }
 
 PyObject *models_learn(PyObject *self, PyObject *arguments) {
-    return learn_or_update((models *)self, arguments, true);
+    return learn_or_update_models((models *)self, arguments, true);
 }
 
 PyObject *models_update(PyObject *self, PyObject *arguments) {
-    return learn_or_update((models *)self, arguments, false);
+    return learn_or_update_models((models *)self, arguments, false);
 }

@@ -69,39 +69,27 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, const fit
 }
 
 PyObject *models_fit(PyObject *module, PyObject *arguments) {
-    PyObject *rows, *ids, *weights, *owners, *dictionary, *seeds, *arrivals, *states, *shifts;
-    PyObject *labels = Py_None;
+    PyObject *dictionary, *seeds, *states, *result = NULL;
+    row_objects objects = {.labels = NULL};
     long long unit;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OOO|O", &rows, &ids, &weights, &owners, &unit,
-                          &PyDict_Type, &dictionary, &PyTuple_Type, &seeds, &arrivals, &states,
-                          &shifts, &labels))
+    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OOO|O", &objects.values, &objects.ids,
+                          &objects.weights, &objects.owners, &unit, &PyDict_Type, &dictionary,
+                          &PyTuple_Type, &seeds, &objects.arrivals, &states, &objects.shifts,
+                          &objects.labels))
         return NULL;
-    Py_buffer offsets;
     row_arrays arrays;
     fit_params params;
     recipes runs;
     efface_data *data = NULL;
     efface_error error = {0};
-    PyObject *result = NULL;
     if (!recipes_open(&runs, seeds, states))
         return NULL;
     if (!params_open(&params, dictionary))
         goto close_runs;
-    row_objects objects = {.values = rows,
-                           .ids = ids,
-                           .weights = weights,
-                           .owners = owners,
-                           .labels = labels,
-                           .arrivals = arrivals,
-                           .missing = params.family->takes_missing != NULL &&
-                                      params.family->takes_missing(params.values)};
-    if (!offsets_open(&offsets, shifts, &objects.offsets))
-        goto close_params;
-    const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);
-    if (offsets.obj != NULL)
-        PyBuffer_Release(&offsets);
-    if (!opened)
+    objects.missing =
+        params.family->takes_missing != NULL && params.family->takes_missing(params.values);
+    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         goto close_params;
     PyThreadState *const state = PyEval_SaveThread();
     efface_status status = params_check_columns(&params, arrays.matrix.n_columns, &error);

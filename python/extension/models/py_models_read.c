@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool models_run(const models *self, PyObject *object, size_t *run) {
-    *run = PyLong_AsSize_t(object);
-    if (PyErr_Occurred() == NULL && *run >= self->n_items)
-        PyErr_Format(PyExc_IndexError, "there is no model number %zu", *run);
-    return PyErr_Occurred() == NULL;
-}
-
 PyObject *models_seeds(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
@@ -53,20 +46,15 @@ PyObject *models_shape(PyObject *object, PyObject *none) {
                          (long long)weight);
 }
 
+static PyObject *make_column_name(const void *data, size_t j) {
+    return name_or_none(efface_data_column_name(data, (uint32_t)j));
+}
+
 /* Names never change: they need no gate. */
 PyObject *models_column_names(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
-    const uint32_t n_columns = efface_data_n_columns(self->data);
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n_columns);
-    for (uint32_t j = 0; j < n_columns && tuple != NULL; j++) {
-        PyObject *const name = name_or_none(efface_data_column_name(self->data, j));
-        if (name != NULL)
-            PyTuple_SetItem(tuple, (Py_ssize_t)j, name);
-        else
-            Py_CLEAR(tuple);
-    }
-    return tuple;
+    return list_of(efface_data_n_columns(self->data), make_column_name, self->data);
 }
 
 /* Nor do offsets. */
@@ -131,183 +119,129 @@ out:
     return result;
 }
 
-PyObject *models_info(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+PyObject *models_info(PyObject *self, PyObject *run) {
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_model_info info = efface_model_get_info(self->items[run]);
-    gate_leave(&self->gate, state);
+    const efface_model_info info = efface_model_get_info(q.model);
+    question_end(&q);
     return Py_BuildValue("ssI", efface_family_name(info.family), predicts_name(info.predicts),
                          (unsigned)info.n_numbers);
 }
 
-PyObject *models_facts(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
+PyObject *models_facts(PyObject *self, PyObject *run) {
     fact_list facts = {0};
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    efface_model_describe(self->items[run], note_fact, &facts);
-    gate_leave(&self->gate, state);
+    efface_model_describe(q.model, note_fact, &facts);
+    question_end(&q);
     return facts_tuple(&facts);
 }
 
-PyObject *models_tables(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
+PyObject *models_tables(PyObject *self, PyObject *run) {
     efface_table tables[MAX_TABLES];
-    size_t run;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const source from = source_of_model(self->items[run], self->data);
+    const source from = source_of_model(q.model, q.data);
     const size_t n_tables = find_tables(&from, tables);
-    gate_leave(&self->gate, state);
+    question_end(&q);
     return table_list(tables, n_tables);
 }
 
-/* (run, name, out) */
-PyObject *models_table(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *array, *result = NULL;
-    const char *name;
-    Py_buffer out;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OsO", &number, &name, &array) ||
-        !models_run(self, number, &run) || !array_open(&out, array, "d", true))
-        return NULL;
-    PyThreadState *const state = models_enter(self);
-    if (state != NULL) {
-        const source from = source_of_model(self->items[run], self->data);
-        const efface_status status = read_table(&from, name, &out, &error);
-        gate_leave(&self->gate, state);
-        result = none_or_error(status, &error);
-    }
-    PyBuffer_Release(&out);
-    return result;
+static efface_status fill_table(question *q, const void *name, const Py_buffer *out) {
+    const source from = source_of_model(q->model, q->data);
+    return read_table(&from, name, out, &q->error);
 }
 
-PyObject *models_form(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
+/* (run, name, out) */
+PyObject *models_table(PyObject *self, PyObject *arguments) {
+    PyObject *run, *array;
+    const char *name;
+    return PyArg_ParseTuple(arguments, "OsO", &run, &name, &array)
+               ? fill_array(self, run, array, "d", fill_table, name)
+               : NULL;
+}
+
+PyObject *models_form(PyObject *self, PyObject *run) {
     answer_form form;
-    size_t run;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const source by = source_of_model(self->items[run], self->data);
+    const source by = source_of_model(q.model, q.data);
     const bool done = answer_form_copy(&by, &form);
-    gate_leave(&self->gate, state);
+    question_end(&q);
     return done ? answer_form_tuple(&form) : PyErr_NoMemory();
 }
 
-PyObject *models_takes_missing(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+PyObject *models_takes_missing(PyObject *self, PyObject *run) {
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const int takes = efface_model_takes_missing(self->items[run]);
-    gate_leave(&self->gate, state);
+    const int takes = efface_model_takes_missing(q.model);
+    question_end(&q);
     return PyBool_FromLong(takes);
 }
 
+static efface_status fill_probabilities(question *q, const void *rows, const Py_buffer *out) {
+    const source by = source_of_model(q->model, q->data);
+    return score_rows(&by, EFFACE_SCORES_PROBABILITIES, rows, out, &q->error);
+}
+
+static efface_status fill_decisions(question *q, const void *rows, const Py_buffer *out) {
+    const source by = source_of_model(q->model, q->data);
+    return score_rows(&by, EFFACE_SCORES_DECISIONS, rows, out, &q->error);
+}
+
 /* (run, whether probabilities are wanted, rows, out) */
-PyObject *models_score(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *rows, *array, *result = NULL;
+PyObject *models_score(PyObject *self, PyObject *arguments) {
+    PyObject *run, *rows, *array;
     int probabilities;
-    Py_buffer out;
-    matrix m;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OpOO", &number, &probabilities, &rows, &array) ||
-        !models_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
-        return NULL;
-    if (array_open(&out, array, "d", true)) {
-        PyThreadState *const state = models_enter(self);
-        if (state != NULL) {
-            const source by = source_of_model(self->items[run], self->data);
-            const efface_status status = score_rows(
-                &by, probabilities ? EFFACE_SCORES_PROBABILITIES : EFFACE_SCORES_DECISIONS, &m,
-                &out, &error);
-            gate_leave(&self->gate, state);
-            result = none_or_error(status, &error);
-        }
-        PyBuffer_Release(&out);
-    }
-    matrix_close(&m);
-    return result;
+    return PyArg_ParseTuple(arguments, "OpOO", &run, &probabilities, &rows, &array)
+               ? fill_of_rows(self, run, rows, array, "d",
+                              probabilities ? fill_probabilities : fill_decisions)
+               : NULL;
+}
+
+static efface_status fill_predicted(question *q, const void *rows, const Py_buffer *out) {
+    const source by = source_of_model(q->model, q->data);
+    return predict_rows(&by, rows, out, &q->error);
 }
 
 /* (run, rows, out) */
-PyObject *models_predict(PyObject *object, PyObject *arguments) {
-    models *const self = (models *)object;
-    PyObject *number, *rows, *array, *result = NULL;
-    Py_buffer out;
-    matrix m;
-    size_t run;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &array) ||
-        !models_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
-        return NULL;
-    if (array_open(&out, array, ANSWER_FORMATS, true)) {
-        PyThreadState *const state = models_enter(self);
-        if (state != NULL) {
-            const source by = source_of_model(self->items[run], self->data);
-            const efface_status status = predict_rows(&by, &m, &out, &error);
-            gate_leave(&self->gate, state);
-            result = none_or_error(status, &error);
-        }
-        PyBuffer_Release(&out);
-    }
-    matrix_close(&m);
-    return result;
+PyObject *models_predict(PyObject *self, PyObject *arguments) {
+    return ask_of_rows(self, arguments, ANSWER_FORMATS, fill_predicted);
 }
 
-PyObject *models_encode(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run, n_bytes = 0;
+PyObject *models_encode(PyObject *self, PyObject *run) {
     unsigned char *bytes = NULL;
-    efface_error error = {0};
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    size_t n_bytes = 0;
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_status status = efface_model_encode(self->items[run], &bytes, &n_bytes, &error);
-    gate_leave(&self->gate, state);
-    if (status != EFFACE_OK)
-        return raise_error(status, &error);
-    PyObject *const result = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)n_bytes);
-    efface_bytes_free(bytes);
-    return result;
+    const efface_status status = efface_model_encode(q.model, &bytes, &n_bytes, &q.error);
+    question_end(&q);
+    return status == EFFACE_OK ? take_bytes(bytes, n_bytes) : raise_error(status, &q.error);
 }
 
-PyObject *models_digest(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
+PyObject *models_digest(PyObject *self, PyObject *run) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
-    efface_error error = {0};
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_status status = efface_model_digest(self->items[run], digest, &error);
-    gate_leave(&self->gate, state);
+    const efface_status status = efface_model_digest(q.model, digest, &q.error);
+    question_end(&q);
     return status == EFFACE_OK ? PyBytes_FromStringAndSize((const char *)digest, sizeof digest)
-                               : raise_error(status, &error);
+                               : raise_error(status, &q.error);
 }
 
-PyObject *models_verify(PyObject *object, PyObject *number) {
-    models *const self = (models *)object;
-    size_t run;
+PyObject *models_verify(PyObject *self, PyObject *run) {
     efface_difference difference;
-    efface_error error = {0};
-    PyThreadState *state;
-    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+    question q;
+    if (!question_begin(&q, self, run))
         return NULL;
-    const efface_status status =
-        efface_model_verify(self->items[run], self->data, &difference, &error);
-    gate_leave(&self->gate, state);
-    return status == EFFACE_OK ? difference_tuple(&difference) : raise_error(status, &error);
+    const efface_status status = efface_model_verify(q.model, q.data, &difference, &q.error);
+    question_end(&q);
+    return status == EFFACE_OK ? difference_tuple(&difference) : raise_error(status, &q.error);
 }

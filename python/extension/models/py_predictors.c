@@ -12,7 +12,7 @@ typedef struct predictor {
 
 static PyTypeObject *predictor_type;
 
-static void dealloc(PyObject *object) {
+static void predictor_dealloc(PyObject *object) {
     PyTypeObject *const type = Py_TYPE(object);
     efface_predictor_free(((predictor *)object)->item);
     free(((predictor *)object)->offsets);
@@ -41,7 +41,7 @@ PyObject *predictor_wrap(efface_predictor *item, const efface_data *data) {
 }
 
 /* (path) */
-static PyObject *load(PyObject *module, PyObject *arguments) {
+static PyObject *load_predictor(PyObject *module, PyObject *arguments) {
     PyObject *path;
     efface_predictor *item = NULL;
     efface_error error = {0};
@@ -56,26 +56,21 @@ static PyObject *load(PyObject *module, PyObject *arguments) {
     return status == EFFACE_OK ? predictor_wrap(item, NULL) : raise_error(status, &error);
 }
 
-static PyObject *info(PyObject *self, PyObject *none) {
+static PyObject *predictor_info(PyObject *self, PyObject *none) {
     const efface_predictor_info found = efface_predictor_get_info(((predictor *)self)->item);
     (void)none;
     return Py_BuildValue("sIsI", efface_family_name(found.family), (unsigned)found.n_columns,
                          predicts_name(found.predicts), (unsigned)found.n_numbers);
 }
 
-static PyObject *columns(PyObject *self, PyObject *none) {
+static PyObject *make_column_name(const void *item, size_t j) {
+    return name_or_none(efface_predictor_column(item, (uint32_t)j));
+}
+
+static PyObject *predictor_columns(PyObject *self, PyObject *none) {
     const efface_predictor *const item = ((predictor *)self)->item;
-    const uint32_t d = efface_predictor_get_info(item).n_columns;
     (void)none;
-    PyObject *list = PyList_New((Py_ssize_t)d);
-    for (uint32_t j = 0; j < d && list != NULL; j++) {
-        PyObject *const name = name_or_none(efface_predictor_column(item, j));
-        if (name != NULL)
-            PyList_SetItem(list, (Py_ssize_t)j, name);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
+    return list_of(efface_predictor_get_info(item).n_columns, make_column_name, item);
 }
 
 static offset_list own_offsets(const predictor *self) {
@@ -85,12 +80,12 @@ static offset_list own_offsets(const predictor *self) {
     return (offset_list){values, values != NULL ? efface_predictor_get_info(item).n_columns : 0};
 }
 
-static PyObject *offsets(PyObject *self, PyObject *none) {
+static PyObject *predictor_offsets(PyObject *self, PyObject *none) {
     (void)none;
     return offsets_or_none(own_offsets((predictor *)self));
 }
 
-static PyObject *tables(PyObject *self, PyObject *none) {
+static PyObject *predictor_tables(PyObject *self, PyObject *none) {
     efface_table found[MAX_TABLES];
     const source from = source_of_predictor(((predictor *)self)->item);
     (void)none;
@@ -98,7 +93,7 @@ static PyObject *tables(PyObject *self, PyObject *none) {
 }
 
 /* (name, out) */
-static PyObject *table(PyObject *self, PyObject *arguments) {
+static PyObject *predictor_table(PyObject *self, PyObject *arguments) {
     const source from = source_of_predictor(((predictor *)self)->item);
     const char *name;
     PyObject *array;
@@ -111,65 +106,72 @@ static PyObject *table(PyObject *self, PyObject *arguments) {
     return none_or_error(status, &error);
 }
 
-/* (rows, out) */
-static PyObject *predict(PyObject *self, PyObject *arguments) {
-    const source by = source_of_predictor(((predictor *)self)->item);
-    PyObject *rows, *array, *result = NULL;
+/* What rows are told, as an array. */
+typedef efface_status (*telling)(const source *by, const matrix *m, const Py_buffer *out,
+                                 efface_error *error);
+
+static PyObject *tell_rows(predictor *self, PyObject *rows, PyObject *array, const char *formats,
+                           telling tell) {
+    const source by = source_of_predictor(self->item);
+    PyObject *result = NULL;
     Py_buffer out;
     matrix m;
     efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OO", &rows, &array) ||
-        !matrix_open(&m, rows, own_offsets((predictor *)self), false))
+    if (!matrix_open(&m, rows, own_offsets(self), false))
         return NULL;
-    if (array_open(&out, array, ANSWER_FORMATS, true)) {
+    if (array_open(&out, array, formats, true)) {
         PyThreadState *const state = PyEval_SaveThread();
-        const efface_status status = predict_rows(&by, &m, &out, &error);
+        const efface_status status = tell(&by, &m, &out, &error);
         PyEval_RestoreThread(state);
         PyBuffer_Release(&out);
         result = none_or_error(status, &error);
     }
     matrix_close(&m);
     return result;
+}
+
+/* (rows, out) */
+static PyObject *predictor_predict(PyObject *self, PyObject *arguments) {
+    PyObject *rows, *array;
+    return PyArg_ParseTuple(arguments, "OO", &rows, &array)
+               ? tell_rows((predictor *)self, rows, array, ANSWER_FORMATS, predict_rows)
+               : NULL;
+}
+
+static efface_status tell_probabilities(const source *by, const matrix *m, const Py_buffer *out,
+                                        efface_error *error) {
+    return score_rows(by, EFFACE_SCORES_PROBABILITIES, m, out, error);
+}
+
+static efface_status tell_decisions(const source *by, const matrix *m, const Py_buffer *out,
+                                    efface_error *error) {
+    return score_rows(by, EFFACE_SCORES_DECISIONS, m, out, error);
 }
 
 /* (probabilities, rows, out) */
-static PyObject *score(PyObject *self, PyObject *arguments) {
-    const source by = source_of_predictor(((predictor *)self)->item);
-    PyObject *rows, *array, *result = NULL;
+static PyObject *predictor_score(PyObject *self, PyObject *arguments) {
+    PyObject *rows, *array;
     int probabilities;
-    Py_buffer out;
-    matrix m;
-    efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "pOO", &probabilities, &rows, &array) ||
-        !matrix_open(&m, rows, own_offsets((predictor *)self), false))
-        return NULL;
-    if (array_open(&out, array, "d", true)) {
-        PyThreadState *const state = PyEval_SaveThread();
-        const efface_status status =
-            score_rows(&by, probabilities ? EFFACE_SCORES_PROBABILITIES : EFFACE_SCORES_DECISIONS,
-                       &m, &out, &error);
-        PyEval_RestoreThread(state);
-        PyBuffer_Release(&out);
-        result = none_or_error(status, &error);
-    }
-    matrix_close(&m);
-    return result;
+    return PyArg_ParseTuple(arguments, "pOO", &probabilities, &rows, &array)
+               ? tell_rows((predictor *)self, rows, array, "d",
+                           probabilities ? tell_probabilities : tell_decisions)
+               : NULL;
 }
 
-static PyObject *form(PyObject *self, PyObject *none) {
+static PyObject *predictor_form(PyObject *self, PyObject *none) {
     const source by = source_of_predictor(((predictor *)self)->item);
     answer_form found;
     (void)none;
     return answer_form_copy(&by, &found) ? answer_form_tuple(&found) : PyErr_NoMemory();
 }
 
-static PyObject *takes_missing(PyObject *self, PyObject *none) {
+static PyObject *predictor_takes_missing(PyObject *self, PyObject *none) {
     (void)none;
     return PyBool_FromLong(efface_predictor_takes_missing(((predictor *)self)->item));
 }
 
 /* (class) */
-static PyObject *class_text(PyObject *self, PyObject *number) {
+static PyObject *predictor_class_text(PyObject *self, PyObject *number) {
     const long long class_id = PyLong_AsLongLong(number);
     return PyErr_Occurred() == NULL
                ? name_or_none(efface_predictor_class_text(((predictor *)self)->item, class_id))
@@ -177,37 +179,29 @@ static PyObject *class_text(PyObject *self, PyObject *number) {
 }
 
 bool add_predictors(PyObject *module) {
-    static PyMethodDef methods[] = {
-        {"info", info, METH_NOARGS,
+    static PyMethodDef predictor_methods[] = {
+        {"info", predictor_info, METH_NOARGS,
          "info(): family, columns, what it predicts, how many numbers a row"},
-        {"columns", columns, METH_NOARGS, "columns(): names, each str or None"},
-        {"offsets", offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
-        {"tables", tables, METH_NOARGS, "tables(): (name, name of a row, rows, columns)s"},
-        {"table", table, METH_VARARGS, "table(name, out): in the units of the user"},
-        {"predict", predict, METH_VARARGS, "predict(rows, out)"},
-        {"score", score, METH_VARARGS, "score(probabilities, rows, out): as Models.score"},
-        {"form", form, METH_NOARGS, "form(): as Models.form"},
-        {"takes_missing", takes_missing, METH_NOARGS, "takes_missing(): as that of Models"},
-        {"class_text", class_text, METH_O, "class_text(class): str, or None for a number"},
+        {"columns", predictor_columns, METH_NOARGS, "columns(): names, each str or None"},
+        {"offsets", predictor_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
+        {"tables", predictor_tables, METH_NOARGS,
+         "tables(): (name, name of a row, rows, columns)s"},
+        {"table", predictor_table, METH_VARARGS, "table(name, out): in the units of the user"},
+        {"predict", predictor_predict, METH_VARARGS, "predict(rows, out)"},
+        {"score", predictor_score, METH_VARARGS,
+         "score(probabilities, rows, out): as Models.score"},
+        {"form", predictor_form, METH_NOARGS, "form(): as Models.form"},
+        {"takes_missing", predictor_takes_missing, METH_NOARGS,
+         "takes_missing(): as that of Models"},
+        {"class_text", predictor_class_text, METH_O,
+         "class_text(class): str, or None for a number"},
         {NULL, NULL, 0, NULL},
     };
     static PyMethodDef functions[] = {
-        {"load_predictor", load, METH_VARARGS, "load_predictor(path): a Predictor"},
+        {"load_predictor", load_predictor, METH_VARARGS, "load_predictor(path): a Predictor"},
         {NULL, NULL, 0, NULL},
     };
-    PyType_Slot slots[] = {
-        {Py_tp_dealloc, (void *)(uintptr_t)dealloc},
-        {Py_tp_methods, methods},
-        {0, NULL},
-    };
-    PyType_Spec spec = {
-        .name = "efface._efface.Predictor",
-        .basicsize = sizeof(predictor),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
-    predictor_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return predictor_type != NULL &&
-           PyModule_AddObjectRef(module, "Predictor", (PyObject *)predictor_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+    predictor_type = add_type(module, "Predictor", sizeof(predictor), predictor_dealloc,
+                              predictor_methods, NULL, false);
+    return predictor_type != NULL && PyModule_AddFunctions(module, functions) == 0;
 }

@@ -15,6 +15,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+/* A method of an object, or a function of the module, in Python: of itself and its arguments. */
+typedef PyObject *method(PyObject *, PyObject *);
+
 /* ------------------------------------------------------------------ py_errors.c */
 
 /* Adds the exceptions of the package to the module. */
@@ -125,6 +128,19 @@ bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *
               efface_texts *texts);
 void ids_close(id_list *list);
 
+/* Rows that are asked for, by ids and owners. */
+typedef struct wanted_rows {
+    id_list ids, owners;
+    efface_request request; /* points into them */
+} wanted_rows;
+
+bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip,
+                 const unsigned char *key);
+void wanted_close(wanted_rows *wanted);
+
+/* An owner may be asked for twice, as in a column of a data frame; models want each once. */
+void wanted_drop_repeated(wanted_rows *wanted);
+
 /* What they are, for efface_data_set_kinds: numbers or texts; not known if there are none. False
  * with an exception set if there are both. */
 bool ids_kind(const id_list *list, const char *what, efface_ids *kind);
@@ -153,6 +169,15 @@ PyObject *offsets_or_none(offset_list offsets);
 
 /* A text, bytes of it that are no UTF-8 spelled out, or None for NULL. */
 PyObject *name_or_none(const char *text);
+
+/* A list of n objects that `make` gives, each from its number. */
+PyObject *list_of(size_t n, PyObject *(*make)(const void *from, size_t i), const void *from);
+
+/* Adds an item to a list and releases it. What could not be made or added leaves its exception. */
+void append_item(PyObject *list, PyObject *item);
+
+/* The bytes that efface_..._encode gave, which are released. */
+PyObject *take_bytes(unsigned char *bytes, size_t n_bytes);
 
 /* ------------------------------------------------------------------ py_answers.c */
 
@@ -239,13 +264,14 @@ void facts_free(fact_list *list);
 
 /* ------------------------------------------------------------------ py_row_sets.c */
 
-/* Python's arrays; each but `values` may be None. Weights, labels and arrivals are 64-bit integers.
- * Rows with arrivals have been in a set before: their owners are those of the set (USE_KEPT), and
- * their values come without the offsets. */
+/* Python's arrays; each but `values` may be None, or NULL. Weights, labels and arrivals are 64-bit
+ * integers. Rows with arrivals have been in a set before: their owners are those of the set
+ * (USE_KEPT), and their values come without the offsets. */
 typedef struct row_objects {
     PyObject *values, *ids, *weights, *owners, *labels, *arrivals;
-    offset_list offsets;
-    bool missing; /* values may be missing, which is NaN */
+    PyObject *shifts;    /* an array of offsets, */
+    offset_list offsets; /* or these if it is None or NULL */
+    bool missing;        /* values may be missing, which is NaN */
 } row_objects;
 
 /* The arguments of efface_rows from them. */
@@ -284,6 +310,10 @@ bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *own
 bool label_texts_add(efface_texts **texts, PyObject *dictionary);
 
 /* ------------------------------------------------------------------ types and functions */
+
+/* Makes a type with no constructor, from `base` unless that is NULL, and adds it to the module. */
+PyTypeObject *add_type(PyObject *module, const char *name, size_t n_bytes, destructor dealloc,
+                       PyMethodDef *methods, PyTypeObject *base, bool may_be_base);
 
 bool add_models(PyObject *module);
 bool add_stores(PyObject *module);

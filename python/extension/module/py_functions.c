@@ -75,26 +75,16 @@ static PyObject *text_category(PyObject *module, PyObject *text) {
 
 /* (rows, weights, unit, out, offsets, labels) */
 static PyObject *row_ids(PyObject *module, PyObject *arguments) {
-    PyObject *rows, *weights, *array, *shifts, *labels = Py_None, *result = NULL;
+    row_objects objects = {.labels = NULL};
+    PyObject *array, *result = NULL;
     long long unit;
-    Py_buffer ids, offsets;
+    Py_buffer ids;
     row_arrays arrays;
     const efface_error error = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOLOO|O", &rows, &weights, &unit, &array, &shifts, &labels))
-        return NULL;
-    row_objects objects = {.values = rows,
-                           .ids = Py_None,
-                           .weights = weights,
-                           .owners = Py_None,
-                           .labels = labels,
-                           .arrivals = Py_None};
-    if (!offsets_open(&offsets, shifts, &objects.offsets))
-        return NULL;
-    const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);
-    if (offsets.obj != NULL)
-        PyBuffer_Release(&offsets);
-    if (!opened)
+    if (!PyArg_ParseTuple(arguments, "OOLOO|O", &objects.values, &objects.weights, &unit, &array,
+                          &objects.shifts, &objects.labels) ||
+        !row_arrays_open(&arrays, &objects, NULL, NULL))
         return NULL;
     if (array_open(&ids, array, "QL", true)) {
         if (array_length(&ids) == arrays.rows.n_rows) {
@@ -200,12 +190,8 @@ static PyObject *verify_receipt(PyObject *module, PyObject *arguments) {
 /* What is wrong with a chain: called without the GIL. */
 static void note_break(void *context, size_t line, const char *problem) {
     const PyGILState_STATE state = PyGILState_Ensure();
-    if (PyErr_Occurred() == NULL) {
-        PyObject *const item = Py_BuildValue("nN", (Py_ssize_t)line, name_or_none(problem));
-        if (item != NULL)
-            (void)PyList_Append(context, item);
-        Py_XDECREF(item);
-    }
+    if (PyErr_Occurred() == NULL)
+        append_item(context, Py_BuildValue("nN", (Py_ssize_t)line, name_or_none(problem)));
     PyGILState_Release(state);
 }
 

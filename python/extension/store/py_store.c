@@ -21,7 +21,7 @@ PyObject *store_wrap(efface_store *file) {
     return NULL;
 }
 
-static void dealloc(PyObject *object) {
+static void store_dealloc(PyObject *object) {
     store *const self = (store *)object;
     PyTypeObject *const type = Py_TYPE(object);
     efface_store_close(self->file);
@@ -79,7 +79,7 @@ static PyObject *close_store(PyObject *object, PyObject *none) {
     return Py_NewRef(Py_None);
 }
 
-static PyMethodDef methods[] = {
+static PyMethodDef store_methods[] = {
     {"close", close_store, METH_NOARGS, "close(): closes the file"},
     {"info", store_info, METH_NOARGS, "info(): a tuple for StoreInfo"},
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
@@ -122,19 +122,7 @@ bool add_stores(PyObject *module) {
          "secret_key, offsets, labels, label_texts, missing)"},
         {NULL, NULL, 0, NULL},
     };
-    PyType_Slot slots[] = {
-        {Py_tp_dealloc, (void *)(uintptr_t)dealloc},
-        {Py_tp_methods, methods},
-        {0, NULL},
-    };
-    PyType_Spec spec = {
-        .name = "efface._efface.Store",
-        .basicsize = sizeof(store),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
-    store_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return store_type != NULL &&
-           PyModule_AddObjectRef(module, "Store", (PyObject *)store_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+    store_type =
+        add_type(module, "Store", sizeof(store), store_dealloc, store_methods, NULL, false);
+    return store_type != NULL && PyModule_AddFunctions(module, functions) == 0;
 }

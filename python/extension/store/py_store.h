@@ -23,37 +23,16 @@ bool store_copy_offsets(store *self, double **memory, offset_list *offsets);
 bool key_open(PyObject *object, size_t n_bytes, const char *what, const unsigned char **key);
 
 /* py_store_make.c: functions of the module. */
-PyObject *store_open(PyObject *module, PyObject *arguments);
-PyObject *store_create(PyObject *module, PyObject *arguments);
+method store_open, store_create;
 PyObject *store_wrap(efface_store *file);
 
 /* py_store_read.c */
-PyObject *store_info(PyObject *self, PyObject *none);
-PyObject *store_columns(PyObject *self, PyObject *none);
-PyObject *store_offsets(PyObject *self, PyObject *none);
-PyObject *store_takes_missing(PyObject *self, PyObject *none);
-PyObject *store_models(PyObject *self, PyObject *none);
-PyObject *store_describe(PyObject *self, PyObject *arguments);
-PyObject *store_model_columns(PyObject *self, PyObject *arguments);
-PyObject *store_load(PyObject *self, PyObject *arguments);
-PyObject *store_encode(PyObject *self, PyObject *arguments);
-PyObject *store_verify(PyObject *self, PyObject *arguments);
-PyObject *store_check(PyObject *self, PyObject *none);
-PyObject *store_owners(PyObject *self, PyObject *none);
-PyObject *store_find(PyObject *self, PyObject *arguments);
-PyObject *store_text(PyObject *self, PyObject *arguments);
-PyObject *store_text_id(PyObject *self, PyObject *text);
-PyObject *store_receipt(PyObject *self, PyObject *arguments);
-PyObject *store_row_hash(PyObject *self, PyObject *arguments);
+method store_info, store_columns, store_offsets, store_takes_missing, store_models, store_describe,
+    store_model_columns, store_load, store_encode, store_verify, store_check, store_owners,
+    store_find, store_text, store_text_id, store_receipt, store_row_hash;
 
 /* py_store_change.c */
-PyObject *store_fit(PyObject *self, PyObject *arguments);
-PyObject *store_drop(PyObject *self, PyObject *arguments);
-PyObject *store_rekey(PyObject *self, PyObject *arguments);
-PyObject *store_forget(PyObject *self, PyObject *arguments);
-PyObject *store_learn(PyObject *self, PyObject *arguments);
-PyObject *store_update(PyObject *self, PyObject *arguments);
-PyObject *store_publish(PyObject *self, PyObject *arguments);
-PyObject *store_compact(PyObject *self, PyObject *none);
+method store_fit, store_drop, store_rekey, store_forget, store_learn, store_update, store_publish,
+    store_compact;
 
 #endif

@@ -141,34 +141,24 @@ static PyObject *report_or_error(efface_status status, efface_store_report *repo
 /* (ids, owners, skip, only look) */
 PyObject *store_forget(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
-    PyObject *id_object, *owner_object, *result = NULL;
+    PyObject *ids, *owners, *result = NULL;
     int skip, only_look;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
-    id_list ids = {0}, owners = {0};
+    wanted_rows wanted;
     efface_store_report report = {0};
     efface_error error = {0};
-    PyThreadState *state;
-    if (!PyArg_ParseTuple(arguments, "OOpp", &id_object, &owner_object, &skip, &only_look) ||
-        !store_key(self, key))
+    if (!PyArg_ParseTuple(arguments, "OOpp", &ids, &owners, &skip, &only_look) ||
+        !store_key(self, key) || !wanted_open(&wanted, ids, owners, skip, key))
         return NULL;
-    if (ids_open(&ids, id_object, USE_IDS, key, NULL) &&
-        ids_open(&owners, owner_object, USE_REQUESTED, key, NULL) &&
-        (state = store_enter(self)) != NULL) {
-        const efface_request request = {
-            .ids = ids.items,
-            .n_ids = ids.n,
-            .owners = owners.items,
-            .n_owners = owners.n,
-            .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
-        };
+    PyThreadState *const state = store_enter(self);
+    if (state != NULL) {
         const efface_status status =
-            only_look ? efface_store_preview(self->file, &request, &report, &error)
-                      : efface_store_forget(self->file, &request, &report, &error);
+            only_look ? efface_store_preview(self->file, &wanted.request, &report, &error)
+                      : efface_store_forget(self->file, &wanted.request, &report, &error);
         gate_leave(&self->gate, state);
         result = report_or_error(status, &report, &error);
     }
-    ids_close(&ids);
-    ids_close(&owners);
+    wanted_close(&wanted);
     return result;
 }
 
@@ -218,8 +208,8 @@ static efface_status change_rows(efface_store *file, const row_arrays *arrays,
 
 /* learn and update: (rows, ids, weights, owners, whether the store keeps texts, labels, texts of
  * labels, whether values may be missing) */
-static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) {
-    row_objects objects = {.arrivals = Py_None};
+static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is_new) {
+    row_objects objects = {.arrivals = NULL};
     PyObject *label_texts;
     int keep_texts, missing;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
@@ -266,11 +256,11 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
 }
 
 PyObject *store_learn(PyObject *self, PyObject *arguments) {
-    return learn_or_update((store *)self, arguments, true);
+    return learn_or_update_store((store *)self, arguments, true);
 }
 
 PyObject *store_update(PyObject *self, PyObject *arguments) {
-    return learn_or_update((store *)self, arguments, false);
+    return learn_or_update_store((store *)self, arguments, false);
 }
 
 /* (name, path, whether a file may be replaced) */

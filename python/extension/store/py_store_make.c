@@ -61,8 +61,8 @@ static bool name_columns(efface_data *data, PyObject *names) {
     return true;
 }
 
-static PyObject *create(const char *path, const row_objects *objects, PyObject *label_texts,
-                        PyObject *names, const efface_store_options *options) {
+static PyObject *create_store(const char *path, const row_objects *objects, PyObject *label_texts,
+                              PyObject *names, const efface_store_options *options) {
     row_arrays arrays;
     efface_texts *texts = NULL;
     efface_data *data = NULL;
@@ -101,18 +101,16 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
 /* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key, offsets,
  * labels, texts of labels, whether values may be missing) */
 PyObject *store_create(PyObject *module, PyObject *arguments) {
-    PyObject *path, *names, *key, *receipt_key, *secret_key, *shifts, *result = NULL;
-    PyObject *label_texts;
-    Py_buffer offsets = {0};
-    row_objects objects = {.arrivals = Py_None}; /* the store keeps no order */
+    PyObject *path, *names, *key, *receipt_key, *secret_key, *label_texts, *result = NULL;
+    row_objects objects = {.arrivals = NULL}; /* the store keeps no order */
     const unsigned char *hash_key;
     efface_store_options options;
     int keep_texts, missing;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOOOOp", PyUnicode_FSConverter, &path,
                           &objects.values, &objects.ids, &objects.weights, &objects.owners, &names,
-                          &key, &keep_texts, &receipt_key, &secret_key, &shifts, &objects.labels,
-                          &label_texts, &missing))
+                          &key, &keep_texts, &receipt_key, &secret_key, &objects.shifts,
+                          &objects.labels, &label_texts, &missing))
         return NULL;
     objects.missing = missing;
     efface_store_options_init(&options);
@@ -121,14 +119,11 @@ PyObject *store_create(PyObject *module, PyObject *arguments) {
     options.progress = store_interrupted;
     if (key_open(key, EFFACE_HASH_KEY_BYTES, "hash", &hash_key) &&
         key_open(receipt_key, EFFACE_RECEIPT_KEY_BYTES, "receipt", &options.receipt_key) &&
-        key_open(secret_key, EFFACE_SECRET_KEY_BYTES, "secret", &options.secret_key) &&
-        offsets_open(&offsets, shifts, &objects.offsets)) {
+        key_open(secret_key, EFFACE_SECRET_KEY_BYTES, "secret", &options.secret_key)) {
         if (hash_key != NULL)
             memcpy(options.hash_key, hash_key, EFFACE_HASH_KEY_BYTES);
-        result = create(PyBytes_AsString(path), &objects, label_texts, names, &options);
+        result = create_store(PyBytes_AsString(path), &objects, label_texts, names, &options);
     }
-    if (offsets.obj != NULL)
-        PyBuffer_Release(&offsets);
     Py_DECREF(path);
     return result;
 }

@@ -54,6 +54,10 @@ static efface_status copy_names(efface_store *file, char ***out, size_t *n, effa
     return EFFACE_OK;
 }
 
+static PyObject *make_name(const void *names, size_t j) {
+    return name_or_none(((char *const *)names)[j]);
+}
+
 PyObject *store_columns(PyObject *object, PyObject *none) {
     store *const self = (store *)object;
     char **names = NULL;
@@ -67,21 +71,14 @@ PyObject *store_columns(PyObject *object, PyObject *none) {
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t j = 0; j < n && list != NULL; j++) {
-        PyObject *const name = name_or_none(names[j]);
-        if (name != NULL)
-            PyList_SetItem(list, (Py_ssize_t)j, name);
-        else
-            Py_CLEAR(list);
-    }
+    PyObject *const list = list_of(n, make_name, names);
     free_names(names, n);
     return list;
 }
 
 /* Behind the gate. */
-static efface_status copy_offsets(efface_store *file, double **memory, offset_list *offsets,
-                                  efface_error *error) {
+static efface_status copy_store_offsets(efface_store *file, double **memory, offset_list *offsets,
+                                        efface_error *error) {
     efface_load_options options;
     efface_store_info found;
     efface_store_load_options(file, &options);
@@ -107,7 +104,7 @@ bool store_copy_offsets(store *self, double **memory, offset_list *offsets) {
     PyThreadState *const state = store_enter(self);
     if (state == NULL)
         return false;
-    const efface_status status = copy_offsets(self->file, memory, offsets, &error);
+    const efface_status status = copy_store_offsets(self->file, memory, offsets, &error);
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         raise_error(status, &error);
@@ -138,7 +135,8 @@ PyObject *store_takes_missing(PyObject *object, PyObject *none) {
     return PyBool_FromLong(options.missing);
 }
 
-static PyObject *model_tuple(const efface_stored_model *info) {
+static PyObject *make_model_tuple(const void *from, size_t i) {
+    const efface_stored_model *const info = (const efface_stored_model *)from + i;
     const char *const family = efface_family_name(info->family);
     return Py_BuildValue("ssIy#", info->name, family != NULL ? family : "",
                          (unsigned)info->n_columns, (const char *)info->digest,
@@ -158,14 +156,7 @@ PyObject *store_models(PyObject *object, PyObject *none) {
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; i < n && list != NULL; i++) {
-        PyObject *const one = model_tuple(&found[i]);
-        if (one != NULL)
-            PyList_SetItem(list, (Py_ssize_t)i, one);
-        else
-            Py_CLEAR(list);
-    }
+    PyObject *const list = list_of(n, make_model_tuple, found);
     efface_models_free(found);
     return list;
 }
@@ -310,11 +301,7 @@ PyObject *store_encode(PyObject *object, PyObject *arguments) {
         return NULL;
     const efface_status status = efface_store_encode(self->file, name, &bytes, &n_bytes, &error);
     gate_leave(&self->gate, state);
-    if (status != EFFACE_OK)
-        return raise_error(status, &error);
-    PyObject *const result = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)n_bytes);
-    efface_bytes_free(bytes);
-    return result;
+    return status == EFFACE_OK ? take_bytes(bytes, n_bytes) : raise_error(status, &error);
 }
 
 PyObject *store_verify(PyObject *object, PyObject *arguments) {
@@ -333,99 +320,80 @@ PyObject *store_verify(PyObject *object, PyObject *arguments) {
 /* (ids, owners, skip) */
 PyObject *store_find(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
-    PyObject *id_object, *owner_object, *result = NULL;
+    PyObject *ids, *owners, *result = NULL;
     int skip;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
-    id_list ids = {0}, owners = {0};
+    wanted_rows wanted;
     efface_data *data = NULL;
     efface_error error = {0};
-    PyThreadState *state;
-    if (!PyArg_ParseTuple(arguments, "OOp", &id_object, &owner_object, &skip) ||
-        !store_key(self, key))
+    if (!PyArg_ParseTuple(arguments, "OOp", &ids, &owners, &skip) || !store_key(self, key) ||
+        !wanted_open(&wanted, ids, owners, skip, key))
         return NULL;
-    if (ids_open(&ids, id_object, USE_IDS, key, NULL) &&
-        ids_open(&owners, owner_object, USE_REQUESTED, key, NULL) &&
-        (state = store_enter(self)) != NULL) {
-        const efface_request request = {
-            .ids = ids.items,
-            .n_ids = ids.n,
-            .owners = owners.items,
-            .n_owners = owners.n,
-            .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
-        };
-        const efface_status status = efface_store_find(self->file, &request, &data, &error);
+    PyThreadState *const state = store_enter(self);
+    if (state != NULL) {
+        const efface_status status = efface_store_find(self->file, &wanted.request, &data, &error);
         gate_leave(&self->gate, state);
         const models_parts parts = {.data = data, .key = key};
         result = status == EFFACE_OK ? models_wrap(&parts) : raise_error(status, &error);
         if (result == NULL)
             efface_data_free(data);
     }
-    ids_close(&ids);
-    ids_close(&owners);
+    wanted_close(&wanted);
     return result;
 }
 
 /* ------------------------------------------------------------------ lists that callbacks make */
 
-/* Called without the GIL, on the thread that made the call. What could not be added leaves its
- * exception, which is raised in the end. */
-static void append(PyObject *list, PyObject *item) {
-    if (item != NULL)
-        (void)PyList_Append(list, item);
-    Py_XDECREF(item);
-}
-
+/* Called without the GIL, on the thread that made the call. */
 static void note_problem(void *context, const char *problem) {
     const PyGILState_STATE state = PyGILState_Ensure();
     if (PyErr_Occurred() == NULL)
-        append(context, name_or_none(problem));
+        append_item(context, name_or_none(problem));
     PyGILState_Release(state);
 }
 
 static void note_owner(void *context, uint64_t owner, const char *text, uint64_t n_rows) {
     const PyGILState_STATE state = PyGILState_Ensure();
     if (PyErr_Occurred() == NULL)
-        append(context, Py_BuildValue("KNK", (unsigned long long)owner, name_or_none(text),
-                                      (unsigned long long)n_rows));
+        append_item(context, Py_BuildValue("KNK", (unsigned long long)owner, name_or_none(text),
+                                           (unsigned long long)n_rows));
     PyGILState_Release(state);
 }
 
-/* The list, unless the call failed or left an exception. */
-static PyObject *list_or_error(PyObject *list, efface_status status, const efface_error *error) {
-    if (status == EFFACE_OK && PyErr_Occurred() == NULL)
-        return list;
-    Py_DECREF(list);
-    return raise_error(status, error);
+/* A list that a call makes of the store, unless it fails or leaves an exception. */
+static PyObject *list_or_error(store *self,
+                               efface_status (*make)(efface_store *file, PyObject *list,
+                                                     efface_error *error)) {
+    efface_error error = {0};
+    PyObject *list = PyList_New(0);
+    PyThreadState *const state = list != NULL ? store_enter(self) : NULL;
+    if (state != NULL) {
+        const efface_status status = make(self->file, list, &error);
+        gate_leave(&self->gate, state);
+        if (status != EFFACE_OK)
+            raise_error(status, &error);
+    }
+    if (PyErr_Occurred() != NULL)
+        Py_CLEAR(list);
+    return list;
 }
 
-PyObject *store_check(PyObject *object, PyObject *none) {
-    store *const self = (store *)object;
-    efface_error error = {0};
-    (void)none;
-    PyObject *const problems = PyList_New(0);
-    PyThreadState *const state = problems != NULL ? store_enter(self) : NULL;
-    if (state == NULL) {
-        Py_XDECREF(problems);
-        return NULL;
-    }
-    const efface_status status = efface_store_check(self->file, note_problem, problems, &error);
-    gate_leave(&self->gate, state);
-    return list_or_error(problems, status, &error);
+static efface_status list_problems(efface_store *file, PyObject *list, efface_error *error) {
+    return efface_store_check(file, note_problem, list, error);
 }
 
-PyObject *store_owners(PyObject *object, PyObject *none) {
-    store *const self = (store *)object;
-    efface_error error = {0};
+static efface_status list_owners(efface_store *file, PyObject *list, efface_error *error) {
+    return efface_store_owners(file, note_owner, list, error);
+}
+
+PyObject *store_check(PyObject *self, PyObject *none) {
     (void)none;
-    PyObject *const owners = PyList_New(0);
-    PyThreadState *const state = owners != NULL ? store_enter(self) : NULL;
-    if (state == NULL) {
-        Py_XDECREF(owners);
-        return NULL;
-    }
-    const efface_status status = efface_store_owners(self->file, note_owner, owners, &error);
-    gate_leave(&self->gate, state);
-    return list_or_error(owners, status, &error);
+    return list_or_error((store *)self, list_problems);
+}
+
+PyObject *store_owners(PyObject *self, PyObject *none) {
+    (void)none;
+    return list_or_error((store *)self, list_owners);
 }
 
 /* ------------------------------------------------------------------ texts and receipts */
