@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static PyObject *make_seed(const void *seeds, size_t i) {
+    return PyLong_FromUnsignedLongLong(((const uint64_t *)seeds)[i]);
+}
+
 PyObject *models_seeds(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
@@ -19,14 +23,9 @@ PyObject *models_seeds(PyObject *object, PyObject *none) {
     }
     memcpy(seeds, self->seeds, self->n_items * sizeof *seeds);
     gate_leave(&self->gate, state);
-    PyObject *tuple = PyTuple_New((Py_ssize_t)self->n_items);
-    for (size_t i = 0; i < self->n_items && tuple != NULL; i++) {
-        PyObject *const seed = PyLong_FromUnsignedLongLong(seeds[i]);
-        if (seed != NULL)
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, seed);
-        else
-            Py_CLEAR(tuple);
-    }
+    PyObject *const list = list_of(self->n_items, make_seed, seeds);
+    PyObject *const tuple = list != NULL ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
     wipe(seeds, self->n_items * sizeof *seeds);
     free(seeds);
     return tuple;

@@ -93,22 +93,13 @@ PyObject *store_rekey(PyObject *object, PyObject *arguments) {
 
 /* ------------------------------------------------------------------ reports */
 
-/* Models as a tuple of (name, family, report, before, after). */
-static PyObject *model_reports(const efface_store_report *report) {
-    PyObject *tuple = PyTuple_New((Py_ssize_t)report->n_models);
-    for (uint32_t i = 0; i < report->n_models && tuple != NULL; i++) {
-        const efface_model_report *const one = &report->models[i];
-        const char *const kind = efface_family_name(one->family);
-        PyObject *const item = Py_BuildValue(
-            "ssNy#y#", one->name, kind != NULL ? kind : "", report_tuple(&one->report),
-            (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES, (const char *)one->after,
-            (Py_ssize_t)EFFACE_DIGEST_BYTES);
-        if (item != NULL)
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, item);
-        else
-            Py_CLEAR(tuple);
-    }
-    return tuple;
+/* A model as (name, family, report, before, after). */
+static PyObject *make_model_report(const void *from, size_t i) {
+    const efface_model_report *const one = (const efface_model_report *)from + i;
+    const char *const kind = efface_family_name(one->family);
+    return Py_BuildValue("ssNy#y#", one->name, kind != NULL ? kind : "", report_tuple(&one->report),
+                         (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES,
+                         (const char *)one->after, (Py_ssize_t)EFFACE_DIGEST_BYTES);
 }
 
 static PyObject *bytes_or_none(const void *bytes, size_t n_bytes) {
@@ -127,7 +118,8 @@ static PyObject *report_or_error(efface_status status, efface_store_report *repo
     PyObject *const result = Py_BuildValue(
         "KKKKKKdNNNN", (wide)report->n_requested, (wide)report->n_missing,
         (wide)report->n_forgotten, (wide)report->n_learned, (wide)report->n_updated,
-        (wide)report->receipt, report->seconds, model_reports(report),
+        (wide)report->receipt, report->seconds,
+        list_of(report->n_models, make_model_report, report->models),
         bytes_or_none(report->new_ids, (size_t)report->n_learned * sizeof *report->new_ids),
         bytes_or_none(report->row_hashes, (size_t)report->n_row_hashes * EFFACE_ROW_HASH_BYTES),
         bytes_or_none(report->n_published_bytes != 0 ? report->published : NULL,
