@@ -261,20 +261,13 @@ class KMeans(
         Centroids in the units of the data; fewer than n_clusters if there are fewer rows.
     labels_ : ndarray of shape (n_rows,)
         The cluster of each row, in the order in which rows came.
-    ids_ : ndarray of shape (n_rows,)
-        The ids of the rows in the same order.
-    owners_ : masked array of shape (n_rows,)
-        The owners of the rows in the same order; a row without an owner is masked.
-    offset_ : ndarray of shape (n_features,) or None
-        The offsets in use. They are public, and stay when rows are forgotten.
     inertia_ : float
         Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
     n_iter_ : int
     method_ : str
         The method in use: `method`, or 'lloyd' for 'pyramid' with too few rows for a sample.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        If X had names.
+    ids_, owners_, offset_, n_features_in_, feature_names_in_
+        As in `Estimator`.
 
     Notes
     -----
