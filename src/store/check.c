@@ -4,7 +4,7 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,12 +40,9 @@ static efface_status told(const checker *c, efface_status status, const efface_e
     return status;
 }
 
-/* What one rank finds of what all look at together, all find; and they go on. */
+/* What one finds of what all look at together, all find; and they go on. */
 static efface_status agreed(const checker *c, efface_status status, efface_error *error) {
-    ef_team *const team = ef_store_team(c->store);
-    status = ef_team_agree(team, status, error);
-    ef_team_begin(team);
-    return status;
+    return c->store->parts->agree(c->store, status, true, error);
 }
 
 static efface_status check_file(const checker *c, efface_error *error) {
@@ -109,11 +106,11 @@ static efface_status check_model(const checker *c, const char *name, const effac
     ef_record record;
     efface_model *model = NULL;
     efface_data *some = NULL;
-    efface_status status = ef_shared_record(c->store, name, true, &record, error);
+    efface_status status = c->store->parts->read_model(c->store, name, true, &record, error);
     if (status != EFFACE_OK)
         return status;
     *seals += record.seal;
-    *n_parts += ef_store_leads(c->store) ? record.state.n_parts - 1 : 0;
+    *n_parts += record.state.n_parts;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
     const efface_data *const data = some != NULL ? some : all;
@@ -135,38 +132,52 @@ static efface_status check_model(const checker *c, const char *name, const effac
     return status;
 }
 
+/* What all models are together. */
+typedef struct model_sums {
+    const checker *c;
+    uint32_t n;
+    ef_u128 seals;
+    uint64_t n_parts; /* of states, with those that stand in the rows of models */
+} model_sums;
+
+static efface_status check_sums(efface_store *store, void *sums, efface_error *error) {
+    const model_sums *const m = sums;
+    int64_t n_found = 0;
+    efface_error problem;
+    efface_status status =
+        told(m->c, ef_models_verify(store, m->n, m->seals, &problem), &problem, error);
+    if (status == EFFACE_OK)
+        status = told(m->c, ef_sql_number(store, "SELECT count(*) FROM states", &n_found, &problem),
+                      &problem, error);
+    if (status == EFFACE_OK && (uint64_t)n_found + m->n != m->n_parts)
+        say(m->c, "the number of parts of states in the store is wrong");
+    return status;
+}
+
 static efface_status check_models(const checker *c, const efface_data *all, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
-    uint32_t n = 0;
-    ef_u128 seals = 0;
-    uint64_t n_parts = 0;
-    int64_t n_found = 0;
+    model_sums sums = {.c = c};
     bool all_read = true;
     efface_error problem;
     efface_status status = told(
-        c, agreed(c, ef_shared_names(c->store, &names, &n, &problem), &problem), &problem, error);
-    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
+        c, agreed(c, c->store->parts->list_models(c->store, &names, &sums.n, &problem), &problem),
+        &problem, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < sums.n; i++) {
         efface_error about;
         const efface_status checked =
-            agreed(c, check_model(c, names[i], all, &seals, &n_parts, &about), &about);
+            agreed(c, check_model(c, names[i], all, &sums.seals, &sums.n_parts, &about), &about);
         (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
         all_read &= checked == EFFACE_OK;
         if (status == EFFACE_OK)
-            status = ef_store_progress(c->store, i + 1, n, error);
+            status = ef_store_progress(c->store, i + 1, sums.n, error);
     }
-    all_read &= names != NULL || n == 0;
+    all_read &= names != NULL || sums.n == 0;
     ef_free(names);
-    if (status != EFFACE_OK || !all_read || !ef_store_leads(c->store)) /* said already */
+    if (status != EFFACE_OK || !all_read) /* said already */
         return status;
-    status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = told(c, ef_sql_number(c->store, "SELECT count(*) FROM states", &n_found, &problem),
-                      &problem, error);
-    if (status == EFFACE_OK && (uint64_t)n_found != n_parts)
-        say(c, "the number of parts of states in the store is wrong");
-    return status;
+    return c->store->parts->lead(c->store, check_sums, &sums, NULL, 0, error);
 }
 
 /* The groups, against the rows that they are made of. */
@@ -226,9 +237,9 @@ static efface_status check_all(const checker *c, efface_error *error) {
         status = told(c, ef_receipts_check(c->store, &problem), &problem, error);
     bool all_loaded = all != NULL;
     if (status == EFFACE_OK)
-        status = ef_team_all(ef_store_team(c->store), all_loaded, &all_loaded, error);
+        status = c->store->parts->all(c->store, &all_loaded, error);
     if (status == EFFACE_OK && all_loaded)
-        status = ef_store_join(c->store, all, error);
+        status = c->store->parts->join(c->store, all, false, error);
     if (status == EFFACE_OK && all_loaded)
         status = check_models(c, all, error);
     efface_data_free(all);
@@ -241,12 +252,12 @@ efface_status efface_store_check(efface_store *store,
     if (store == NULL || found == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and found must not be NULL");
     const checker c = {store, found, context};
-    efface_status status = ef_store_check_whole(store, error);
+    efface_status status = store->parts->allows(store, EF_DEED_ALL_ROWS, error);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_team_agree(ef_store_team(store), check_all(&c, error), error);
+    status = store->parts->agree(store, check_all(&c, error), false, error);
     /* The transaction has only read. A commit would fail if the file is damaged, so roll back. */
     (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
     return status;

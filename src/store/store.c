@@ -50,8 +50,8 @@
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "store/cluster/cluster.h"
 #include "store/models/residents.h"
+#include "store/parts.h"
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
@@ -97,7 +97,7 @@ void efface_store_close(efface_store *store) {
         (void)sqlite3_close(store->db);
     ef_residents_drop(store);
     ef_free(store->residents);
-    ef_cluster_free(store->cluster);
+    store->parts->close(store);
     ef_store_free_columns(store);
     ef_free(store->path);
     sodium_memzero(store, sizeof *store);
@@ -251,6 +251,7 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     }
     store->writes = writes;
     store->schema_version = -1;
+    store->parts = &ef_parts_alone;
     set_up(store, options);
     (void)ef_sql_wipe_memory();
     efface_status status = connect(store, name, error);
@@ -343,7 +344,7 @@ efface_status ef_store_open_alone(const char *path, const efface_store_options *
     efface_status status =
         ef_store_open_file(path, options->access == EFFACE_ACCESS_WRITE, options, &store, error);
     if (status != EFFACE_OK)
-        return ef_folder_is_store(path)
+        return ef_parts_are_in(path)
                    ? ef_fail(error, EFFACE_E_ARGUMENT,
                              "%s is a store in parts; use efface-mpi, or give a group", path)
                    : status;
@@ -366,7 +367,7 @@ efface_status efface_store_open(const char *path, const efface_store_options *op
     const efface_status status = ef_store_options_check(options, error);
     if (status != EFFACE_OK)
         return status;
-    return options->group != NULL ? ef_cluster_open(path, options, out, error)
+    return options->group != NULL ? ef_parts_open(path, options, out, error)
                                   : ef_store_open_alone(path, options, out, error);
 }
 
@@ -434,8 +435,8 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
         };
     if (head.n_parts != 0)
         memcpy(found.parts_id, head.cluster_id, sizeof found.parts_id);
-    if (status == EFFACE_OK && store->cluster != NULL)
-        status = ef_cluster_info(store, &found, error);
+    if (status == EFFACE_OK)
+        status = store->parts->info(store, &found, error);
     status = ef_store_end(store, status, error);
     if (status == EFFACE_OK)
         *info = found;
@@ -477,5 +478,5 @@ efface_status efface_store_compact(efface_store *store, efface_error *error) {
         status = ef_sql_run(store, "VACUUM", error);
         ef_store_disconnect(store);
     }
-    return ef_team_agree(ef_store_team(store), status, error);
+    return store != NULL ? store->parts->agree(store, status, false, error) : status;
 }

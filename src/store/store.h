@@ -11,6 +11,10 @@
 
 #define EF_STORE_VERSION 3
 #define EF_STORE_SET_VERSION "PRAGMA user_version = 3;"
+#define EF_PART_VERSION 4
+#define EF_PART_SET_VERSION "PRAGMA user_version = 4;"
+
+typedef struct ef_parts ef_parts;
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {
@@ -32,7 +36,8 @@ struct efface_store {
     ef_head head;                                 /* as the transaction under way has it */
     bool head_changed;                            /* since it was read */
     unsigned char head_seal[EFFACE_DIGEST_BYTES]; /* of the head as the file has it */
-    struct ef_cluster *cluster; /* NULL: the store is one file, or a part that was opened alone */
+    const ef_parts *parts;                        /* how it is one with other files (parts.h) */
+    struct ef_cluster *cluster;     /* of parts that are open together; NULL: it is one file */
     struct ef_residents *residents; /* what stays in memory (residents.h); NULL: nothing does */
     char **names;                   /* of the columns, or NULL; each may be NULL */
     double *offsets;                /* of the columns, or NULL */
@@ -146,7 +151,7 @@ efface_status ef_store_corrupt(efface_error *error, const char *what);
 
 /* A transaction; it begins with the head of the store, whose seal is verified. `end` commits it if
  * `status` is OK, with the head if that has changed, else takes it back, and returns what became of
- * it. In a store in parts (cluster/cluster.h) all ranks begin and end together, and all find the
+ * it. In a store in parts (parts.h) all ranks begin and end together, and all find the
  * same status. */
 efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error);
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error);
@@ -155,10 +160,6 @@ efface_status ef_store_end(efface_store *store, efface_status status, efface_err
 efface_status ef_file_begin(efface_store *store, bool writes, efface_error *error);
 efface_status ef_file_prepare(efface_store *store, efface_error *error);
 efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error);
-
-/* Whether the handle is of a whole store, or of all its parts together. ARGUMENT for a part that
- * was opened alone. */
-efface_status ef_store_check_whole(const efface_store *store, efface_error *error);
 
 /* The same for a file whose head cannot be read yet. */
 efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error);
@@ -299,10 +300,9 @@ efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t nu
                             ef_group *group, bool *found, efface_error *error);
 
 /* Calls `each` for every group, all buckets verified. */
-efface_status ef_groups_each(efface_store *store,
-                             efface_status (*each)(void *context, const ef_group *group,
-                                                   efface_error *error),
-                             void *context, efface_error *error);
+typedef efface_status ef_group_each(void *context, const ef_group *group, efface_error *error);
+efface_status ef_groups_each(efface_store *store, ef_group_each *each, void *context,
+                             efface_error *error);
 
 /* ------------------------------------------------------------------ rows (store_rows.c,
  * row_search.c) */
@@ -537,10 +537,6 @@ typedef enum ef_field {
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
                                efface_error *error);
-
-/* Fits a model to rows and writes it. */
-efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
-                           const efface_data *data, efface_error *error);
 
 /* ------------------------------------------------------------------ receipts (receipts.c,
  * receipt_roots.c, receipt_chains.c) */

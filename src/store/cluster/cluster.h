@@ -18,12 +18,7 @@
 #define EF_CLUSTER_H
 
 #include "data/set/shards.h"
-#include "store/file/creation.h"
-#include "store/models/models_following.h"
-#include "store/requests/steps.h"
-
-#define EF_PART_VERSION 4
-#define EF_PART_SET_VERSION "PRAGMA user_version = 4;"
+#include "store/parts.h"
 
 /* ------------------------------------------------------------------ the folder (manifest.c) */
 
@@ -54,9 +49,6 @@ void ef_folder_clean(const char *folder, const ef_manifest *manifest);
  * an attempt. Errors: ARGUMENT. */
 efface_status ef_folder_check_free(const char *folder, bool leads, efface_error *error);
 
-/* Whether a path is a folder with a manifest. */
-bool ef_folder_is_store(const char *path);
-
 /* ------------------------------------------------------------------ the handle (opening_parts.c)
  */
 
@@ -72,8 +64,6 @@ typedef struct ef_cluster {
 } ef_cluster;
 
 efface_status ef_cluster_make(const efface_group *group, ef_cluster **out, efface_error *error);
-efface_status ef_cluster_open(const char *path, const efface_store_options *options,
-                              efface_store **out, efface_error *error);
 void ef_cluster_free(ef_cluster *cluster);
 
 /* The manifest that rank 0 reads comes to all. */
@@ -85,30 +75,20 @@ efface_status ef_part_open(const char *folder, const ef_manifest *manifest, uint
                            const efface_store_options *options, efface_store **out,
                            efface_error *error);
 
-/* Makes a store in parts, of which this rank gets what is given (making_parts.c). */
-efface_status ef_cluster_create(const char *path, const efface_store_options *options,
-                                const ef_new_store *what, efface_error *error);
+/* The table of a handle that has a cluster (parts_table.c). */
+extern const ef_parts ef_parts_together;
 
 /* Makes what is known of this rank's part what is known of all (opening_parts.c). */
 efface_status ef_cluster_info(efface_store *store, efface_store_info *info, efface_error *error);
 
-/* The team of the handle; NULL: the store is one file. */
 static inline ef_team *ef_store_team(const efface_store *store) {
-    return store->cluster != NULL ? store->cluster->team : NULL;
+    return store->cluster->team;
 }
 
 /* Whether this is the file with models and receipts. */
 static inline bool ef_store_leads(const efface_store *store) {
     return store->head.part == 0;
 }
-
-/* The number and weight of all rows, be they in parts. */
-uint64_t ef_store_rows(const efface_store *store);
-int64_t ef_store_weight(const efface_store *store);
-
-/* Makes rows that were loaded the part of a set that all ranks have together; all of them call it.
- * Does nothing if the store is one file. */
-efface_status ef_store_join(const efface_store *store, efface_data *data, efface_error *error);
 
 /* ------------------------------------------------------------------ transactions of all parts
  * (joint_transactions.c) */
@@ -123,8 +103,7 @@ efface_status ef_cluster_end(efface_store *store, efface_status status, efface_e
 efface_status ef_team_share(ef_team *team, unsigned char **bytes, size_t *n_bytes,
                             efface_error *error);
 
-/* What rank 0 reads of models comes to all; in a store that is one file, it is just read. A record
- * that came has its state in no parts. */
+/* What rank 0 reads of models comes to all. A record that came has its state in no parts. */
 efface_status ef_shared_names(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
                               uint32_t *n_names, efface_error *error);
 efface_status ef_shared_record(efface_store *store, const char *name, bool with_state,
@@ -194,8 +173,14 @@ efface_status ef_journal_task(const unsigned char *bytes, size_t n_bytes, uint32
 /* ------------------------------------------------------------------ requests (cluster_steps.c) */
 
 /* A step of one request over all parts; the request is that of rank 0. */
-efface_status ef_cluster_step(efface_store *store, ef_task *task, bool only_look,
+efface_status ef_cluster_step(efface_store *store, ef_task *task, size_t n, bool only_look,
                               efface_error *error);
+
+/* Models of all parts follow a change, or one is added (models_of_parts.c). */
+efface_status ef_cluster_follow(efface_store *store, const ef_store_change *change,
+                                efface_store_report *report, efface_error *error);
+efface_status ef_cluster_add(efface_store *store, const efface_new_model *asked,
+                             efface_model **model, efface_error *error);
 
 /* The rows of a request, from all parts, to every rank (rows_of_parts.c). */
 efface_status ef_cluster_find(efface_store *store, const efface_request *request,

@@ -219,7 +219,7 @@ static efface_status learn(efface_store *store, ef_task *task, efface_error *err
     size_t *order = NULL, *begins = NULL;
     efface_status status = ef_store_leads(store) ? ef_check_kinds(store, data, error) : EFFACE_OK;
     if (status == EFFACE_OK && ef_store_leads(store))
-        status = ef_check_weight(ef_store_weight(store), data->total_weight, error);
+        status = ef_check_weight(store->cluster->total_weight, data->total_weight, error);
     if (status == EFFACE_OK)
         status = take_new(store, task->change, &rows, &task->draws, error);
     if (status == EFFACE_OK)
@@ -261,7 +261,7 @@ static efface_status make_updated(efface_store *store, const efface_store_change
     if (ef_store_leads(store)) {
         status = ef_make_updated(old->all, change->data, &made, error);
         if (status == EFFACE_OK)
-            status = ef_check_weight(ef_store_weight(store) - old->all->total_weight,
+            status = ef_check_weight(store->cluster->total_weight - old->all->total_weight,
                                      made->total_weight, error);
     }
     if (status == EFFACE_OK)
@@ -313,12 +313,20 @@ static efface_status update(efface_store *store, ef_task *task, efface_error *er
     return status;
 }
 
-efface_status ef_cluster_step(efface_store *store, ef_task *task, bool only_look,
-                              efface_error *error) {
+static efface_status do_change(efface_store *store, ef_task *task, bool only_look,
+                               efface_error *error) {
     switch (task->change->kind) {
     case EFFACE_CHANGE_FORGET: return forget(store, task, only_look, error);
     case EFFACE_CHANGE_LEARN: return learn(store, task, error);
     case EFFACE_CHANGE_UPDATE: return update(store, task, error);
     }
     return EFFACE_OK;
+}
+
+efface_status ef_cluster_step(efface_store *store, ef_task *task, size_t n, bool only_look,
+                              efface_error *error) {
+    (void)n; /* 1 */
+    const efface_status status = do_change(store, task, only_look, error);
+    /* What only looks is agreed on when its transaction ends. */
+    return only_look ? status : ef_team_agree(ef_store_team(store), status, error);
 }

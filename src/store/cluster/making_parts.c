@@ -156,6 +156,12 @@ static efface_status share_head(const making *m, const efface_data *data,
 
 /* ---------------------------------------------------------------- all */
 
+/* All ranks fit the models, and only part 0 gets them. */
+static efface_status fill_part(efface_store *store, const void *what, efface_error *error) {
+    store->parts = &ef_parts_together;
+    return ef_store_fill(store, what, error);
+}
+
 static efface_status make_parts(making *m, const efface_store_options *options,
                                 const ef_new_store *what, efface_error *error) {
     ef_head head;
@@ -166,15 +172,15 @@ static efface_status make_parts(making *m, const efface_store_options *options,
         status = share_head(m, what->data, options, &head, error);
     if (status == EFFACE_OK) {
         m->made_part = true; /* even a failure may leave the file, if only its name is in doubt */
-        status = ef_store_make_of_rows(m->part, &how, &head, what, error);
+        status = ef_store_make(m->part, &how, &head, fill_part, what, error);
     }
     status = ef_team_agree(m->team, status, error);
     sodium_memzero(&head, sizeof head);
     return status == EFFACE_OK ? place_manifest(m, error) : status;
 }
 
-efface_status ef_cluster_create(const char *path, const efface_store_options *options,
-                                const ef_new_store *what, efface_error *error) {
+efface_status ef_parts_create(const char *path, const efface_store_options *options,
+                              const ef_new_store *what, efface_error *error) {
     efface_data *copy = NULL;
     ef_new_store all = *what;
     efface_status status = EFFACE_OK;

@@ -35,7 +35,7 @@ char *ef_manifest_path(const char *folder) {
     return ef_path_with(folder, "/manifest");
 }
 
-bool ef_folder_is_store(const char *path) {
+bool ef_parts_are_in(const char *path) {
     struct stat found;
     char *const manifest = ef_manifest_path(path);
     const bool is = manifest != NULL && stat(manifest, &found) == 0 && S_ISREG(found.st_mode);

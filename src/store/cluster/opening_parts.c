@@ -41,18 +41,6 @@ efface_status ef_cluster_make(const efface_group *group, ef_cluster **out, effac
     return EFFACE_OK;
 }
 
-efface_status ef_store_join(const efface_store *store, efface_data *data, efface_error *error) {
-    return store->cluster != NULL ? ef_shard_make(data, store->cluster->anchor, error) : EFFACE_OK;
-}
-
-uint64_t ef_store_rows(const efface_store *store) {
-    return store->cluster != NULL ? store->cluster->n_rows : store->head.n_rows;
-}
-
-int64_t ef_store_weight(const efface_store *store) {
-    return store->cluster != NULL ? store->cluster->total_weight : store->head.total_weight;
-}
-
 /* ---------------------------------------------------------------- opening */
 
 efface_status ef_shared_manifest(ef_team *team, const char *folder, ef_manifest *manifest,
@@ -136,13 +124,14 @@ static efface_status open_own(const char *path, const efface_store_options *opti
         efface_store_close(store);
         return status;
     }
+    store->parts = &ef_parts_together;
     store->cluster = cluster;
     *out = store;
     return EFFACE_OK;
 }
 
-efface_status ef_cluster_open(const char *path, const efface_store_options *options,
-                              efface_store **out, efface_error *error) {
+efface_status ef_parts_open(const char *path, const efface_store_options *options,
+                            efface_store **out, efface_error *error) {
     const bool writes = options->access == EFFACE_ACCESS_WRITE;
     ef_cluster *cluster = NULL;
     efface_store *store = NULL;

@@ -35,7 +35,7 @@ efface_status ef_shared_names(efface_store *store, char (**names)[EFFACE_MODEL_N
     uint32_t n = 0;
     efface_status status =
         ef_store_leads(store) ? ef_models_list(store, &list, &n, error) : EFFACE_OK;
-    if (status == EFFACE_OK && team != NULL) {
+    if (status == EFFACE_OK) {
         unsigned char *bytes = (unsigned char *)list;
         size_t n_bytes = (size_t)n * sizeof *list;
         status = ef_team_share(team, &bytes, &n_bytes, error);
@@ -137,7 +137,7 @@ efface_status ef_shared_record(efface_store *store, const char *name, bool with_
     *record = (ef_record){.n_columns = 0};
     efface_status status =
         ef_store_leads(store) ? ef_record_read(store, name, with_state, record, error) : EFFACE_OK;
-    if (status == EFFACE_OK && ef_store_team(store) != NULL) {
+    if (status == EFFACE_OK) {
         status = ef_record_share(store, record, error);
         if (status != EFFACE_OK)
             ef_record_free(record);

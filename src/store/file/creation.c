@@ -2,8 +2,9 @@
 #include "store/file/creation.h"
 
 #include "base/errors/status.h"
-#include "store/cluster/cluster.h"
 #include "store/file/new_file.h"
+#include "store/models/model_adding.h"
+#include "store/parts.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -39,7 +40,7 @@ efface_status ef_store_write_empty(efface_store *store, const efface_data *colum
     return status;
 }
 
-static efface_status write_all(efface_store *store, const void *what, efface_error *error) {
+efface_status ef_store_fill(efface_store *store, const void *what, efface_error *error) {
     const ef_new_store *const s = what;
     efface_status status = ef_store_write_empty(store, s->data, error);
     if (status == EFFACE_OK)
@@ -52,40 +53,27 @@ static efface_status write_all(efface_store *store, const void *what, efface_err
     return status;
 }
 
-static efface_status fill(const char *path, const efface_store_options *options,
-                          const ef_head *head, ef_store_filler filler, const void *what,
-                          efface_error *error) {
-    efface_store *store = NULL;
-    efface_status status = ef_store_open_file(path, true, options, &store, error);
-    if (status != EFFACE_OK)
-        return status;
-    store->head = *head;
-    store->head_changed = true;
-    store->format = head->n_parts != 0 ? EF_PART_VERSION : EF_STORE_VERSION;
-    status = ef_store_begin_bare(store, true, error);
-    if (status == EFFACE_OK)
-        status = ef_file_end(store, filler(store, what, error), error);
-    efface_store_close(store);
-    return status;
-}
-
 efface_status ef_store_make(const char *path, const efface_store_options *options,
                             const ef_head *head, ef_store_filler filler, const void *what,
                             efface_error *error) {
-    ef_new_file m;
-    efface_status status = ef_new_file_begin(&m, path, false, error);
+    ef_new_file file;
+    efface_store *store = NULL;
+    efface_status status = ef_new_file_begin(&file, path, false, error);
     if (status == EFFACE_OK)
-        status = fill(m.beside, options, head, filler, what, error);
+        status = ef_store_open_file(file.beside, true, options, &store, error);
+    if (status == EFFACE_OK) {
+        store->head = *head;
+        store->head_changed = true;
+        store->format = head->n_parts != 0 ? EF_PART_VERSION : EF_STORE_VERSION;
+        status = ef_store_begin_bare(store, true, error);
+        if (status == EFFACE_OK)
+            status = ef_file_end(store, filler(store, what, error), error);
+        efface_store_close(store);
+    }
     if (status == EFFACE_OK)
-        status = ef_new_file_place(&m, error);
-    ef_new_file_end(&m);
+        status = ef_new_file_place(&file, error);
+    ef_new_file_end(&file);
     return status;
-}
-
-efface_status ef_store_make_of_rows(const char *path, const efface_store_options *options,
-                                    const ef_head *head, const ef_new_store *what,
-                                    efface_error *error) {
-    return ef_store_make(path, options, head, write_all, what, error);
 }
 
 efface_status efface_store_create(const char *path, const efface_data *data,
@@ -105,11 +93,11 @@ efface_status efface_store_create(const char *path, const efface_data *data,
     const ef_new_store what = {
         .data = data, .joined = data, .texts = texts, .models = models, .n_models = n_models};
     if (status == EFFACE_OK && how.group != NULL) {
-        status = ef_cluster_create(path, &how, &what, error);
+        status = ef_parts_create(path, &how, &what, error);
     } else if (status == EFFACE_OK) {
         ef_head head;
         ef_head_make(&head, data, &how);
-        status = ef_store_make_of_rows(path, &how, &head, &what, error);
+        status = ef_store_make(path, &how, &head, ef_store_fill, &what, error);
         sodium_memzero(&head, sizeof head);
     }
     if (status == EFFACE_OK)

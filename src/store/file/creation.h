@@ -26,8 +26,8 @@ typedef efface_status (*ef_store_filler)(efface_store *store, const void *what,
 efface_status ef_store_make(const char *path, const efface_store_options *options,
                             const ef_head *head, ef_store_filler filler, const void *what,
                             efface_error *error);
-efface_status ef_store_make_of_rows(const char *path, const efface_store_options *options,
-                                    const ef_head *head, const ef_new_store *what,
-                                    efface_error *error);
+
+/* Fills it with what an ef_new_store has. */
+efface_status ef_store_fill(efface_store *store, const void *what, efface_error *error);
 
 #endif

@@ -1,10 +1,9 @@
 /* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/errors/status.h"
-#include "store/cluster/cluster.h"
 #include "store/models/residents.h"
+#include "store/parts.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -204,26 +203,12 @@ efface_status ef_file_end(efface_store *store, efface_status status, efface_erro
     return status;
 }
 
-/* ---------------------------------------------------------------- of one file, or of all parts */
-
-efface_status ef_store_check_whole(const efface_store *store, efface_error *error) {
-    return store->cluster != NULL || store->head.n_parts == 0
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "this file is part %" PRIu32 " of %" PRIu32
-                         " of a store, and cannot be used without the others; use efface-mpi on "
-                         "its folder",
-                         store->head.part, store->head.n_parts);
-}
+/* ---------------------------------------------------------------- of a store */
 
 efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
-    if (store->cluster != NULL)
-        return ef_cluster_begin(store, writes, error);
-    const efface_status status = writes ? ef_store_check_whole(store, error) : EFFACE_OK;
-    return status == EFFACE_OK ? ef_file_begin(store, writes, error) : status;
+    return store->parts->begin(store, writes, error);
 }
 
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
-    return store->cluster != NULL ? ef_cluster_end(store, status, error)
-                                  : ef_file_end(store, status, error);
+    return store->parts->end(store, status, error);
 }

@@ -5,10 +5,11 @@
  * to write. What changed in between is found by buckets: one whose sum of seals is the same has the
  * same rows. The model follows the rows that left, came or changed in the others, and is written.
  */
+#include "store/models/model_adding.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
-#include "store/cluster/cluster.h"
+#include "store/parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,9 +28,9 @@ static efface_status check_missing(const efface_store *store, const ef_record *r
 }
 
 /* Fits a model and looks for tails, if that is wanted, while the rows are at hand. */
-static efface_status fit(const efface_store *store, const ef_record *record,
-                         const efface_new_model *asked, const efface_data *rows,
-                         efface_model **model, efface_error *error) {
+efface_status ef_model_fit_asked(const efface_store *store, const ef_record *record,
+                                 const efface_new_model *asked, const efface_data *rows,
+                                 efface_model **model, efface_error *error) {
     efface_status status = check_missing(store, record, asked->params, rows, error);
     if (status == EFFACE_OK)
         status = ef_model_fit(rows, asked->params, model, error);
@@ -48,14 +49,14 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
         status = ef_rows_copy(data, record.columns, record.n_columns, &some, error);
     const efface_data *const rows = some != NULL ? some : data;
     if (status == EFFACE_OK)
-        status = fit(store, &record, asked, rows, &model, error);
+        status = ef_model_fit_asked(store, &record, asked, rows, &model, error);
     /* The user may have removed rows, and with them the ends of columns. */
     ef_counts counts = {0};
     if (status == EFFACE_OK && rows->part == NULL && !ef_data_count(rows, &counts))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model,
-                                 rows->part == NULL ? &counts : ef_data_whole(rows), true, error);
+        status = store->parts->write_model(
+            store, &record, model, rows->part == NULL ? &counts : ef_data_whole(rows), true, error);
     ef_counts_free(&counts);
     if (asked->fitted != NULL)
         *asked->fitted = model;
@@ -222,7 +223,7 @@ static efface_status catch_up(adding *a, efface_error *error) {
 /* ---------------------------------------------------------------- fit */
 
 /* Whether a name is free, before a long fit; it is looked at again when the model is written. */
-static efface_status check_free(efface_store *store, const char *name, efface_error *error) {
+efface_status ef_model_check_free(efface_store *store, void *name, efface_error *error) {
     ef_record record;
     const efface_status status = ef_record_read(store, name, false, &record, error);
     if (status == EFFACE_E_NOT_FOUND)
@@ -231,14 +232,15 @@ static efface_status check_free(efface_store *store, const char *name, efface_er
         return status;
     ef_record_free(&record);
     return ef_fail(error, EFFACE_E_DUPLICATE,
-                   "a model with the name %s exists already; choose another name", name);
+                   "a model with the name %s exists already; choose another name",
+                   (const char *)name);
 }
 
 static efface_status copy_rows(adding *a, efface_error *error) {
     efface_status status = ef_store_begin(a->store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = check_free(a->store, a->record.name, error);
+    status = ef_model_check_free(a->store, a->record.name, error);
     if (status == EFFACE_OK)
         status = ef_rows_load(a->store, a->record.columns, a->record.n_columns, &a->data,
                               &a->buckets, error);
@@ -258,35 +260,25 @@ static efface_status write_model(adding *a, efface_error *error) {
     return ef_store_end(a->store, status, error);
 }
 
-/* A store in parts is not let go meanwhile. */
-static efface_status fit_in_parts(adding *a, const efface_new_model *asked, efface_error *error) {
-    efface_store *const store = a->store;
-    efface_status status = ef_store_begin(store, true, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = ef_record_new(store, asked, &a->record, error);
-    if (status == EFFACE_OK && ef_store_leads(store))
-        status = check_free(store, a->record.name, error);
+efface_status ef_add_in_file(efface_store *store, const efface_new_model *asked,
+                             efface_model **model, efface_error *error) {
+    adding a = {.store = store};
+    efface_status status = ef_record_new(store, asked, &a.record, error);
     if (status == EFFACE_OK)
-        status = ef_rows_load(store, a->record.columns, a->record.n_columns, &a->data, NULL, error);
+        status = copy_rows(&a, error);
     if (status == EFFACE_OK)
-        status = ef_store_join(store, a->data, error);
+        status = ef_model_fit_asked(store, &a.record, asked, a.data, &a.model, error);
     if (status == EFFACE_OK)
-        status = fit(store, &a->record, asked, a->data, &a->model, error);
-    if (status == EFFACE_OK)
-        status = ef_record_write(store, &a->record, a->model, ef_data_whole(a->data), true, error);
-    if (status == EFFACE_OK)
-        status = ef_store_read_rules(store, error);
-    return ef_store_end(store, status, error);
-}
-
-static efface_status fit_in_file(adding *a, const efface_new_model *asked, efface_error *error) {
-    efface_status status = ef_record_new(a->store, asked, &a->record, error);
-    if (status == EFFACE_OK)
-        status = copy_rows(a, error);
-    if (status == EFFACE_OK)
-        status = fit(a->store, &a->record, asked, a->data, &a->model, error);
-    return status == EFFACE_OK ? write_model(a, error) : status;
+        status = write_model(&a, error);
+    if (status == EFFACE_OK) {
+        *model = a.model;
+        a.model = NULL;
+    }
+    efface_model_free(a.model);
+    efface_data_free(a.data);
+    ef_free(a.buckets);
+    ef_record_free(&a.record);
+    return status;
 }
 
 efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
@@ -296,16 +288,11 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
         status = ef_fail(error, EFFACE_E_ARGUMENT, "the model must not be NULL");
     if (status != EFFACE_OK)
         return status;
-    adding a = {.store = store};
-    status =
-        store->cluster != NULL ? fit_in_parts(&a, asked, error) : fit_in_file(&a, asked, error);
-    if (status == EFFACE_OK && model != NULL) {
-        *model = a.model;
-        a.model = NULL;
-    }
-    efface_model_free(a.model);
-    efface_data_free(a.data);
-    ef_free(a.buckets);
-    ef_record_free(&a.record);
+    efface_model *made = NULL;
+    status = store->parts->add_model(store, asked, &made, error);
+    if (status == EFFACE_OK && model != NULL)
+        *model = made;
+    else
+        efface_model_free(made);
     return status;
 }

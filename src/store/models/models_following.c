@@ -13,8 +13,8 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
-#include "store/cluster/cluster.h"
 #include "store/models/residents.h"
+#include "store/parts.h"
 
 #include <string.h>
 #include <time.h>
@@ -24,22 +24,6 @@ double ef_store_now(void) {
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
-
-/* A model that needs its rows. */
-typedef struct waiting {
-    ef_record record;
-    efface_model *model; /* or NULL: it is fitted again */
-    efface_model_report *report;
-    bool is_new; /* it was */
-    bool done;
-} waiting;
-
-typedef struct following {
-    efface_store *store;
-    const ef_store_change *change;
-    waiting *waiting;
-    size_t n_waiting;
-} following;
 
 efface_status ef_record_takes(const efface_store *store, const ef_record *record,
                               const ef_store_change *change, efface_error *error) {
@@ -96,7 +80,7 @@ static efface_status make_change(const ef_store_change *change, const ef_record 
 }
 
 /* `done` is false if rows are needed; the model is then as it was. */
-static efface_status follow_cold(const following *f, ef_record *record, efface_model **model,
+static efface_status follow_cold(const ef_following *f, ef_record *record, efface_model **model,
                                  bool *done, efface_report *report, efface_error *error) {
     const ef_store_change *const change = f->change;
     ef_counts counts;
@@ -105,7 +89,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_m
     efface_status status = ef_record_cold(record, model, &counts, error);
     if (status != EFFACE_OK)
         return status;
-    if (counts.n_rows != ef_store_rows(f->store))
+    if (counts.n_rows != f->store->parts->rows(f->store))
         status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
     if (status == EFFACE_OK)
         status = make_change(change, record, &counts, &to, error);
@@ -124,7 +108,7 @@ void ef_report_outdated(efface_report *report) {
 }
 
 /* Tries a model cold; if that is not enough, it waits for its rows. */
-static efface_status try_model(following *f, const char *name, efface_model_report *report,
+static efface_status try_model(ef_following *f, const char *name, efface_model_report *report,
                                ef_u128 *seals, efface_error *error) {
     const double begin = ef_store_now();
     ef_record record;
@@ -146,7 +130,8 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
     memcpy(report->after, record.digest, sizeof report->after);
     report->report.seconds = ef_store_now() - begin;
     if (status == EFFACE_OK && !done) {
-        f->waiting[f->n_waiting++] = (waiting){.record = record, .model = model, .report = report};
+        f->waiting[f->n_waiting++] =
+            (ef_waiting){.record = record, .model = model, .report = report};
         return EFFACE_OK;
     }
     efface_model_free(model);
@@ -185,7 +170,7 @@ efface_status ef_models_change(efface_model *const *models, size_t n, const ef_r
 }
 
 /* Models over the same columns, with a set of their own. */
-static efface_status follow_together(const following *f, efface_model *const *models, size_t n,
+static efface_status follow_together(const ef_following *f, efface_model *const *models, size_t n,
                                      const ef_record *record, efface_data *data,
                                      efface_report *reports, efface_error *error) {
     const ef_store_change *const change = f->change;
@@ -199,18 +184,18 @@ static efface_status follow_together(const following *f, efface_model *const *mo
 }
 
 /* All that wait over the columns of the first that is not done, and change a set of these. */
-static efface_status follow_hot(following *f, waiting *first, efface_data *data,
+static efface_status follow_hot(ef_following *f, ef_waiting *first, efface_data *data,
                                 efface_error *error) {
     const ef_record *const record = &first->record;
     const double begin = ef_store_now();
     const size_t room = (size_t)(f->waiting + f->n_waiting - first);
     efface_model **const models = ef_alloc_zero(room, sizeof(efface_model *));
-    waiting **const who = ef_alloc(room, sizeof(waiting *));
+    ef_waiting **const who = ef_alloc(room, sizeof(ef_waiting *));
     efface_report *const reports = ef_alloc_zero(room, sizeof *reports);
     size_t n = 0;
     efface_status status =
         models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
-    for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
+    for (ef_waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
         if (!w->done && ef_same_columns(&w->record, record)) {
             w->is_new = w->model == NULL;
             status = w->is_new ? ef_model_fit(data, w->record.params, &w->model, error)
@@ -228,8 +213,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
             ef_report_outdated(&report->report);
         report->report.seconds = ef_store_now() - begin;
         if (!f->change->only_look)
-            status = ef_record_write(f->store, &who[i]->record, models[i], ef_data_whole(data),
-                                     false, error);
+            status = f->store->parts->write_model(f->store, &who[i]->record, models[i],
+                                                  ef_data_whole(data), false, error);
         memcpy(report->after, who[i]->record.digest, sizeof report->after);
     }
     ef_free(reports);
@@ -240,15 +225,15 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
 
 /* Those over some columns first, on copies; those over all columns then change the rows as they
  * were loaded. */
-static efface_status follow_waiting(following *f, efface_error *error) {
+efface_status ef_following_finish(ef_following *f, efface_error *error) {
     efface_data *all = NULL;
     if (f->n_waiting == 0)
         return EFFACE_OK;
     efface_status status = ef_rows_load(f->store, NULL, 0, &all, NULL, error);
     if (status == EFFACE_OK)
-        status = ef_store_join(f->store, all, error);
+        status = f->store->parts->join(f->store, all, false, error);
     for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++) {
-        waiting *const w = &f->waiting[i];
+        ef_waiting *const w = &f->waiting[i];
         efface_data *some = NULL;
         if (w->done || w->record.columns == NULL)
             continue;
@@ -267,22 +252,22 @@ static efface_status follow_waiting(following *f, efface_error *error) {
 /* ---------------------------------------------------------------- all */
 
 /* Room for the reports of n models, and for those that wait. */
-static efface_status make_room(following *f, uint32_t n, efface_store_report *report,
-                               efface_error *error) {
+efface_status ef_following_room(ef_following *f, uint32_t n, efface_store_report *report,
+                                efface_error *error) {
     f->waiting = ef_alloc_zero(n, sizeof *f->waiting);
     report->models = ef_alloc_zero(n, sizeof *report->models);
     report->n_models = n;
     return report->models != NULL && f->waiting != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
-static efface_status try_all(following *f, efface_store_report *report, efface_error *error) {
+efface_status ef_following_try(ef_following *f, efface_store_report *report, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 seals = 0;
     const ef_head before = f->store->head;
     efface_status status = ef_models_list(f->store, &names, &n, error);
     if (status == EFFACE_OK)
-        status = make_room(f, n, report, error);
+        status = ef_following_room(f, n, report, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = try_model(f, names[i], &report->models[i], &seals, error);
     if (status == EFFACE_OK && seals != before.models_sum)
@@ -291,56 +276,21 @@ static efface_status try_all(following *f, efface_store_report *report, efface_e
     return status;
 }
 
-/* A model that waits comes to the ranks that have not tried it. */
-static efface_status share_model(following *f, size_t i, efface_error *error) {
-    waiting *const w = &f->waiting[i];
-    ef_counts counts;
-    efface_status status = ef_record_share(f->store, &w->record, error);
-    if (status != EFFACE_OK || ef_store_leads(f->store))
-        return status;
-    f->n_waiting = i + 1;
-    if (ef_record_is_outdated(&w->record))
-        return EFFACE_OK;
-    status = ef_record_cold(&w->record, &w->model, &counts, error);
-    if (status == EFFACE_OK)
-        ef_counts_free(&counts);
-    return status;
+void ef_following_end(ef_following *f) {
+    for (size_t i = 0; i < f->n_waiting; i++) {
+        efface_model_free(f->waiting[i].model);
+        ef_record_free(&f->waiting[i].record);
+    }
+    ef_free(f->waiting);
 }
 
-/* In a store in parts rank 0 has tried the models; those that wait take all ranks. Only rank 0 has
- * reports of them in the end. */
-static efface_status share_waiting(following *f, efface_store_report *report, efface_error *error) {
-    uint64_t n = f->n_waiting;
-    efface_status status = ef_team_broadcast(ef_store_team(f->store), &n, sizeof n, 0, error);
-    if (status == EFFACE_OK && !ef_store_leads(f->store))
-        status = make_room(f, (uint32_t)n, report, error);
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        status = share_model(f, i, error);
-        if (!ef_store_leads(f->store))
-            f->waiting[i].report = &report->models[i];
-    }
-    return status;
-}
-
-/* The models are read from the file, and changed there. */
-static efface_status follow_in_file(efface_store *store, const ef_store_change *change,
-                                    efface_store_report *report, efface_error *error) {
-    following f = {.store = store, .change = change};
-    efface_status status = ef_store_leads(store) ? try_all(&f, report, error) : EFFACE_OK;
-    if (status == EFFACE_OK && store->cluster != NULL)
-        status = share_waiting(&f, report, error);
+efface_status ef_follow_in_file(efface_store *store, const ef_store_change *change,
+                                efface_store_report *report, efface_error *error) {
+    ef_following f = {.store = store, .change = change};
+    efface_status status = ef_following_try(&f, report, error);
     if (status == EFFACE_OK)
-        status = follow_waiting(&f, error);
-    if (!ef_store_leads(store)) {
-        ef_free(report->models);
-        report->models = NULL;
-        report->n_models = 0;
-    }
-    for (size_t i = 0; i < f.n_waiting; i++) {
-        efface_model_free(f.waiting[i].model);
-        ef_record_free(&f.waiting[i].record);
-    }
-    ef_free(f.waiting);
+        status = ef_following_finish(&f, error);
+    ef_following_end(&f);
     return status;
 }
 
@@ -348,7 +298,7 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
                                efface_store_report *report, efface_error *error) {
     const efface_status status = store->residents != NULL
                                      ? ef_residents_follow(store, change, report, error)
-                                     : follow_in_file(store, change, report, error);
+                                     : store->parts->follow(store, change, report, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < report->n_models; i++) {
         efface_report *const r = &report->models[i].report;
         r->rows_forgotten = change->leave != NULL ? change->n_rows : 0;

@@ -21,6 +21,34 @@ typedef struct ef_store_change {
 efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
                                efface_store_report *report, efface_error *error);
 
+/* A model that needs its rows. */
+typedef struct ef_waiting {
+    ef_record record;
+    efface_model *model; /* or NULL: it is fitted again */
+    efface_model_report *report;
+    bool is_new; /* it was */
+    bool done;
+} ef_waiting;
+
+typedef struct ef_following {
+    efface_store *store;
+    const ef_store_change *change;
+    ef_waiting *waiting;
+    size_t n_waiting;
+} ef_following;
+
+/* What following is made of: room for n models that may wait, and for their reports; trying those
+ * of the file, some of which wait then; those that wait follow; and the end of it. */
+efface_status ef_following_room(ef_following *f, uint32_t n, efface_store_report *report,
+                                efface_error *error);
+efface_status ef_following_try(ef_following *f, efface_store_report *report, efface_error *error);
+efface_status ef_following_finish(ef_following *f, efface_error *error);
+void ef_following_end(ef_following *f);
+
+/* All of it, for the models of one file. */
+efface_status ef_follow_in_file(efface_store *store, const ef_store_change *change,
+                                efface_store_report *report, efface_error *error);
+
 /* Whether a model takes the rows of a change: it may take no missing values. */
 efface_status ef_record_takes(const efface_store *store, const ef_record *record,
                               const ef_store_change *change, efface_error *error);

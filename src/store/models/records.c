@@ -8,7 +8,7 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/store.h"
 
 #include <string.h>
 
@@ -376,8 +376,6 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
                               const ef_counts *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
     ef_state state = {0};
-    if (!ef_store_leads(store)) /* another part has the models */
-        return EFFACE_OK;
     record->family = model->family;
     ef_counts_write(&counts, counted);
     model->family->write_params(&params, model->family->params(model->state), record->n_columns);

@@ -2,7 +2,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "base/random/tape.h"
-#include "store/cluster/cluster.h"
+#include "store/parts.h"
 
 #include <string.h>
 
@@ -15,8 +15,10 @@ static efface_stored_model info_of(const ef_record *record) {
     return info;
 }
 
-static efface_status list_models(efface_store *store, efface_stored_model **models,
-                                 size_t *n_models, efface_error *error) {
+/* A list of all models, as bytes. */
+static efface_status list_models(efface_store *store, const void *context, unsigned char **bytes,
+                                 size_t *n_bytes, efface_error *error) {
+    (void)context;
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 sum = 0;
@@ -42,33 +44,19 @@ static efface_status list_models(efface_store *store, efface_stored_model **mode
         ef_free(list);
         return status;
     }
-    *models = list;
-    *n_models = n;
+    *bytes = (unsigned char *)list;
+    *n_bytes = n * sizeof *list;
     return EFFACE_OK;
 }
 
-/* In a store in parts rank 0 has the list, and tells the others. */
-static efface_status share_list(efface_store *store, efface_stored_model **models, size_t *n_models,
-                                efface_error *error) {
-    efface_stored_model *list = NULL;
-    size_t n = 0;
-    efface_status status = ef_store_leads(store) ? list_models(store, &list, &n, error) : EFFACE_OK;
-    if (status == EFFACE_OK && store->cluster != NULL) {
-        unsigned char *bytes = (unsigned char *)list;
-        size_t n_bytes = n * sizeof *list;
-        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
-        if (status == EFFACE_OK) {
-            list = (efface_stored_model *)(void *)bytes;
-            n = n_bytes / sizeof *list;
-        }
-    }
-    if (status != EFFACE_OK) {
-        ef_free(list);
+/* A record in a transaction of its own. */
+static efface_status read_alone(efface_store *store, const char *name, bool with_state,
+                                ef_record *record, efface_error *error) {
+    const efface_status status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
         return status;
-    }
-    *models = list;
-    *n_models = n;
-    return EFFACE_OK;
+    return ef_store_end(store, store->parts->read_model(store, name, with_state, record, error),
+                        error);
 }
 
 efface_status efface_store_describe(efface_store *store, const char *name,
@@ -77,9 +65,7 @@ efface_status efface_store_describe(efface_store *store, const char *name,
     if (store == NULL || name == NULL || each == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and each must not be NULL");
     ef_record record = {.n_columns = 0};
-    efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_shared_record(store, name, false, &record, error), error);
+    efface_status status = read_alone(store, name, false, &record, error);
     if (status == EFFACE_OK)
         record.family->describe_params(record.params, (ef_listener){each, context});
     ef_record_free(&record);
@@ -90,23 +76,24 @@ efface_status efface_store_models(efface_store *store, efface_stored_model **mod
                                   size_t *n_models, efface_error *error) {
     if (store == NULL || models == NULL || n_models == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, models and n_models must not be NULL");
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
     efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, share_list(store, models, n_models, error), error);
-    return status;
+    if (status != EFFACE_OK)
+        return status;
+    status = store->parts->share(store, list_models, NULL, &bytes, &n_bytes, error);
+    status = ef_store_end(store, status, error);
+    if (status != EFFACE_OK) {
+        ef_free(bytes);
+        return status;
+    }
+    *models = (efface_stored_model *)(void *)bytes;
+    *n_models = n_bytes / sizeof **models;
+    return EFFACE_OK;
 }
 
 void efface_models_free(efface_stored_model *models) {
     ef_free(models);
-}
-
-/* A record, without its state, in a transaction of its own. */
-static efface_status read_alone(efface_store *store, const char *name, ef_record *record,
-                                efface_error *error) {
-    const efface_status status = ef_store_begin(store, false, error);
-    return status == EFFACE_OK
-               ? ef_store_end(store, ef_shared_record(store, name, false, record, error), error)
-               : status;
 }
 
 efface_status efface_store_find_model(efface_store *store, const char *name,
@@ -114,7 +101,7 @@ efface_status efface_store_find_model(efface_store *store, const char *name,
     if (store == NULL || info == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and info must not be NULL");
     ef_record record;
-    const efface_status status = read_alone(store, name, &record, error);
+    const efface_status status = read_alone(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
     *info = info_of(&record);
@@ -127,7 +114,7 @@ efface_status efface_store_model_columns(efface_store *store, const char *name, 
     if (store == NULL || columns == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and columns must not be NULL");
     ef_record record;
-    const efface_status status = read_alone(store, name, &record, error);
+    const efface_status status = read_alone(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
     uint32_t *const list = ef_alloc(record.n_columns, sizeof *list);
@@ -146,10 +133,8 @@ void efface_columns_free(uint32_t *columns) {
 
 /* ---------------------------------------------------------------- drop and rekey */
 
-static efface_status drop(efface_store *store, const char *name, efface_error *error) {
+static efface_status drop(efface_store *store, void *name, efface_error *error) {
     ef_record record;
-    if (!ef_store_leads(store)) /* another part has the models */
-        return EFFACE_OK;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
@@ -164,7 +149,11 @@ efface_status efface_store_drop(efface_store *store, const char *name, efface_er
         status = ef_model_name_check(name, error);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK ? ef_store_end(store, drop(store, name, error), error) : status;
+    if (status != EFFACE_OK)
+        return status;
+    char own[EFFACE_MODEL_NAME_BYTES];
+    ef_model_name_copy(own, name);
+    return ef_store_end(store, store->parts->lead(store, drop, own, NULL, 0, error), error);
 }
 
 /* Fits a model again with another seed; `all` has all columns of the rows. */
@@ -173,7 +162,7 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     ef_record record;
     efface_model *model = NULL;
     efface_data *data = NULL;
-    efface_status status = ef_shared_record(store, name, false, &record, error);
+    efface_status status = store->parts->read_model(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
     if (record.columns != NULL)
@@ -183,7 +172,8 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     if (status == EFFACE_OK)
         status = ef_model_fit(rows, record.params, &model, error);
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model, ef_data_whole(rows), false, error);
+        status =
+            store->parts->write_model(store, &record, model, ef_data_whole(rows), false, error);
     efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);
@@ -197,11 +187,11 @@ static efface_status rekey_some(efface_store *store, const char *name, uint64_t 
     efface_data *all = NULL;
     efface_status status = ef_rows_load(store, NULL, 0, &all, NULL, error);
     if (status == EFFACE_OK)
-        status = ef_store_join(store, all, error);
+        status = store->parts->join(store, all, false, error);
     if (status == EFFACE_OK && name != NULL)
         status = rekey(store, name, seed, all, error);
     else if (status == EFFACE_OK)
-        status = ef_shared_names(store, &names, &n, error);
+        status = store->parts->list_models(store, &names, &n, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
     ef_free(names);
@@ -226,19 +216,19 @@ static efface_status load(efface_store *store, const char *name, ef_telling *tel
     ef_record record = {.n_columns = 0};
     efface_data *rows = NULL;
     efface_model *found = NULL;
-    efface_status status = name != NULL ? ef_store_check_whole(store, error) : EFFACE_OK;
+    efface_status status =
+        name != NULL ? store->parts->allows(store, EF_DEED_ALL_ROWS, error) : EFFACE_OK;
     if (status == EFFACE_OK)
         status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
     if (name != NULL)
-        status = ef_shared_record(store, name, true, &record, error);
+        status = store->parts->read_model(store, name, true, &record, error);
     if (status == EFFACE_OK)
         status = ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error);
     status = ef_store_end(store, status, error);
-    /* The set has a team of its own: it may outlive the store. */
-    if (status == EFFACE_OK && store->cluster != NULL)
-        status = efface_data_join(rows, &ef_store_team(store)->group, error);
+    if (status == EFFACE_OK)
+        status = store->parts->join(store, rows, true, error);
     if (status == EFFACE_OK && telling != NULL)
         ef_store_tell(store, record.params, telling);
     if (status == EFFACE_OK && name != NULL)
@@ -286,9 +276,7 @@ efface_status efface_store_model(efface_store *store, const char *name, efface_m
     efface_data *data = NULL;
     efface_model *model = NULL;
     ef_counts counts;
-    efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    efface_status status = read_alone(store, name, true, &record, error);
     if (status == EFFACE_OK && ef_record_is_outdated(&record)) {
         status = efface_store_load(store, name, &data, &model, error);
         efface_data_free(data);
@@ -310,9 +298,7 @@ efface_status efface_store_encode(efface_store *store, const char *name, unsigne
     if (store == NULL || bytes == NULL || n_bytes == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, bytes and n_bytes must not be NULL");
     ef_record record = {.n_columns = 0};
-    efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    efface_status status = read_alone(store, name, true, &record, error);
     if (status == EFFACE_OK) {
         *bytes = record.state.bytes;
         *n_bytes = record.state.n_bytes;
@@ -326,9 +312,7 @@ efface_status efface_store_encode(efface_store *store, const char *name, unsigne
 static efface_status look_up_outdated(efface_store *store, const char *name, bool *outdated,
                                       efface_error *error) {
     ef_record record = {.n_columns = 0};
-    efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
+    efface_status status = read_alone(store, name, true, &record, error);
     *outdated = status == EFFACE_OK && ef_record_is_outdated(&record);
     ef_record_free(&record);
     return status;

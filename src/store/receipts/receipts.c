@@ -15,7 +15,7 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/parts.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -302,32 +302,39 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
     return status;
 }
 
+static efface_status verify_receipts(efface_store *store, void *public_key, efface_error *error) {
+    signed_count count;
+    efface_status status = ef_receipts_check(store, error);
+    if (status == EFFACE_OK)
+        status = read_signature(store, &count, error);
+    if (status != EFFACE_OK)
+        return status;
+    return count.number == store->head.n_receipts &&
+                   (count.number == 0 ||
+                    memcmp(count.public_key, public_key, EFFACE_PUBLIC_KEY_BYTES) == 0)
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_FORMAT,
+                         "the receipts of the store, or their number, were not signed with this "
+                         "key");
+}
+
 efface_status efface_store_verify_receipts(efface_store *store,
                                            const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                                            efface_error *error) {
     if (store == NULL || public_key == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and public_key must not be NULL");
-    signed_count count;
+    unsigned char key[EFFACE_PUBLIC_KEY_BYTES];
+    memcpy(key, public_key, sizeof key);
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    if (!ef_store_leads(store)) /* another part has the receipts */
-        return ef_store_end(store, EFFACE_OK, error);
-    status = ef_receipts_check(store, error);
-    if (status == EFFACE_OK)
-        status = read_signature(store, &count, error);
-    const bool right =
-        status == EFFACE_OK && count.number == store->head.n_receipts &&
-        (count.number == 0 || memcmp(count.public_key, public_key, EFFACE_PUBLIC_KEY_BYTES) == 0);
-    if (status == EFFACE_OK && !right)
-        status =
-            ef_fail(error, EFFACE_E_FORMAT,
-                    "the receipts of the store, or their number, were not signed with this key");
+    status = store->parts->lead(store, verify_receipts, key, NULL, 0, error);
     return ef_store_end(store, status, error);
 }
 
-static efface_status read_receipt(efface_store *store, uint64_t number, char **json,
-                                  efface_error *error) {
+static efface_status read_receipt(efface_store *store, const void *which, unsigned char **json,
+                                  size_t *n_bytes, efface_error *error) {
+    const uint64_t number = *(const uint64_t *)which;
     sqlite3_stmt *statement = NULL;
     bool row = false;
     if (number == 0 || number > store->head.n_receipts)
@@ -343,36 +350,17 @@ static efface_status read_receipt(efface_store *store, uint64_t number, char **j
     if (status == EFFACE_OK) {
         ef_decoder body = ef_sql_bytes(statement, 0);
         const size_t n = body.n_bytes;
-        char *const text = ef_alloc(n + 1, 1);
+        unsigned char *const text = ef_alloc(n + 1, 1);
         if (text == NULL) {
             status = ef_fail_memory(error);
         } else {
             ef_read_bytes(&body, text, n);
             text[n] = '\0';
             *json = text;
+            *n_bytes = n + 1;
         }
     }
     (void)sqlite3_finalize(statement);
-    return status;
-}
-
-/* In a store in parts rank 0 has the receipts, and tells the others. */
-static efface_status share_receipt(efface_store *store, uint64_t number, char **json,
-                                   efface_error *error) {
-    char *text = NULL;
-    efface_status status =
-        ef_store_leads(store) ? read_receipt(store, number, &text, error) : EFFACE_OK;
-    if (status == EFFACE_OK && store->cluster != NULL) {
-        unsigned char *bytes = (unsigned char *)text;
-        size_t n_bytes = text != NULL ? strlen(text) + 1 : 0;
-        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
-        if (status == EFFACE_OK)
-            text = (char *)bytes;
-    }
-    if (status == EFFACE_OK)
-        *json = text;
-    else
-        ef_free(text);
     return status;
 }
 
@@ -380,8 +368,16 @@ efface_status efface_store_receipt(efface_store *store, uint64_t number, char **
                                    efface_error *error) {
     if (store == NULL || json == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and json must not be NULL");
+    unsigned char *text = NULL;
+    size_t n_bytes;
     efface_status status = ef_store_begin(store, false, error);
-    return status == EFFACE_OK
-               ? ef_store_end(store, share_receipt(store, number, json, error), error)
-               : status;
+    if (status != EFFACE_OK)
+        return status;
+    status = store->parts->share(store, read_receipt, &number, &text, &n_bytes, error);
+    status = ef_store_end(store, status, error);
+    if (status == EFFACE_OK)
+        *json = (char *)text;
+    else
+        ef_free(text);
+    return status;
 }

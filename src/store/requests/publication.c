@@ -11,7 +11,7 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/parts.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -131,10 +131,8 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
     efface_store_report done = {0};
     ef_published_file file = {.is_there = false};
     efface_status status = ef_store_may_write(store, error);
-    if (status == EFFACE_OK && store->cluster != NULL)
-        status = ef_fail(error, EFFACE_E_ARGUMENT,
-                         "models of a store in parts cannot be published from it; load the model "
-                         "and its rows, or make a store of one file");
+    if (status == EFFACE_OK)
+        status = store->parts->allows(store, EF_DEED_PUBLISH, error);
     if (status == EFFACE_OK && (asked == NULL || asked->path == NULL))
         status = ef_fail(error, EFFACE_E_ARGUMENT, "the model and the path must not be NULL");
     if (status == EFFACE_OK)

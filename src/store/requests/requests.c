@@ -9,9 +9,8 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 #include "store/models/residents.h"
-#include "store/requests/steps.h"
+#include "store/parts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -36,34 +35,18 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
                          data->n_columns, store->head.n_columns);
 }
 
-static efface_status check_change(const efface_store *store, const efface_store_change *change,
-                                  efface_error *error) {
+static efface_status check_change(efface_store *store, void *asked_for, efface_error *error) {
+    const efface_store_change *const change = asked_for;
     const efface_request *const asked = change->request;
     switch (change->kind) {
     case EFFACE_CHANGE_FORGET:
-        return asked == NULL || (asked->n_ids != 0 && asked->ids == NULL) ||
-                       (asked->n_owners != 0 && asked->owners == NULL)
-                   ? ef_fail(error, EFFACE_E_ARGUMENT, "request and its lists must not be NULL")
-                   : EFFACE_OK;
+        return ef_request_is_complete(asked)
+                   ? EFFACE_OK
+                   : ef_fail(error, EFFACE_E_ARGUMENT, "request and its lists must not be NULL");
     case EFFACE_CHANGE_LEARN:
     case EFFACE_CHANGE_UPDATE: return check_rows(store, change->data, error);
     }
     return ef_fail(error, EFFACE_E_ARGUMENT, "a change must be to forget, to learn or to update");
-}
-
-/* The request to a store in parts is that of rank 0. */
-static efface_status check_together(const efface_store *store, const efface_store_change *change,
-                                    efface_error *error) {
-    ef_team *const team = ef_store_team(store);
-    ef_team_begin(team);
-    return ef_team_agree(
-        team, ef_store_leads(store) ? check_change(store, change, error) : EFFACE_OK, error);
-}
-
-bool ef_fails_all(efface_store *store, efface_status status) {
-    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
-           status == EFFACE_E_INTERRUPTED || status == EFFACE_E_GROUP ||
-           (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
 }
 
 /* ---------------------------------------------------------------- steps */
@@ -74,18 +57,6 @@ static void clear_task(ef_task *task) {
     task->change->error = (efface_error){.status = EFFACE_OK};
     ef_free(task->ids);
     *task = (ef_task){.change = task->change};
-}
-
-static efface_status run_step(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
-    if (store->cluster != NULL)
-        return ef_team_agree(ef_store_team(store), ef_cluster_step(store, tasks, false, error),
-                             error);
-    switch (tasks->change->kind) {
-    case EFFACE_CHANGE_FORGET: return ef_step_forget(store, tasks, n, false, error);
-    case EFFACE_CHANGE_LEARN: return ef_step_learn(store, tasks, error);
-    case EFFACE_CHANGE_UPDATE: return ef_step_update(store, tasks, error);
-    }
-    return EFFACE_OK;
 }
 
 /* Does a step of n requests; a single request that fails has its status. Fails only if the
@@ -99,7 +70,7 @@ static efface_status do_step(efface_store *store, ef_task *tasks, size_t n, bool
     efface_error why = {.status = EFFACE_OK};
     efface_status status = alone ? EFFACE_OK : ef_sql_run(store, "SAVEPOINT step", &why);
     if (status == EFFACE_OK)
-        status = run_step(store, tasks, n, &why);
+        status = store->parts->step(store, tasks, n, false, &why);
     if (status == EFFACE_OK)
         return alone ? EFFACE_OK : ef_sql_run(store, "RELEASE step", error);
     for (size_t i = 0; i < n; i++)
@@ -161,28 +132,40 @@ static const char *name_of(efface_change_kind kind) {
                                          : "update";
 }
 
-/* Appends the receipts of tasks that are all OK. */
-static efface_status append_receipts(efface_store *store, ef_task *tasks, size_t n,
-                                     efface_error *error) {
-    const uint64_t group = n > 1 ? store->head.n_receipts + 1 : 0;
+typedef struct task_list {
+    ef_task *tasks;
+    size_t n;
+} task_list;
+
+static efface_status append_receipts(efface_store *store, void *list, efface_error *error) {
+    const task_list *const l = list;
     efface_status status = EFFACE_OK;
-    share_digests(tasks, n);
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        ef_task *const task = &tasks[i];
-        efface_store_report *const report = &task->change->report;
-        report->group = group;
-        if (ef_store_leads(store))
-            status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
-                                       report, error);
-        if (status == EFFACE_OK)
-            status = ef_team_broadcast(ef_store_team(store), &report->receipt,
-                                       sizeof report->receipt, 0, error);
-        if (task->draws) {
-            report->new_ids = task->ids;
-            task->ids = NULL;
-        }
+    for (size_t i = 0; status == EFFACE_OK && i < l->n; i++) {
+        const ef_task *const task = &l->tasks[i];
+        status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
+                                   &task->change->report, error);
     }
-    return status == EFFACE_OK && ef_store_leads(store) ? ef_receipts_sign(store, error) : status;
+    return status == EFFACE_OK ? ef_receipts_sign(store, error) : status;
+}
+
+/* Writes the receipts of tasks that are all OK. All who make requests one by one are told the
+ * number of the receipt. */
+static efface_status write_receipts(efface_store *store, ef_task *tasks, size_t n,
+                                    efface_error *error) {
+    const uint64_t group = n > 1 ? store->head.n_receipts + 1 : 0;
+    task_list list = {tasks, n};
+    uint64_t *const number = &tasks->change->report.receipt;
+    share_digests(tasks, n);
+    for (size_t i = 0; i < n; i++)
+        tasks[i].change->report.group = group;
+    const efface_status status =
+        store->parts->lead(store, append_receipts, &list, number, sizeof *number, error);
+    for (size_t i = 0; i < n; i++)
+        if (tasks[i].draws) {
+            tasks[i].change->report.new_ids = tasks[i].ids;
+            tasks[i].ids = NULL;
+        }
+    return status;
 }
 
 /* ---------------------------------------------------------------- transactions */
@@ -212,7 +195,7 @@ static efface_status do_all(efface_store *store, ef_task *tasks, size_t n, effac
     }
     n_good = sort_out(tasks, n_good);
     if (status == EFFACE_OK && n_good != 0)
-        status = append_receipts(store, tasks, n_good, error);
+        status = write_receipts(store, tasks, n_good, error);
     if (status == EFFACE_OK && n_good == 0) {
         /* What is left of requests that failed is not to be written. */
         (void)ef_store_end(store, EFFACE_E_ARGUMENT, NULL);
@@ -250,12 +233,12 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
         changes[i].report = (efface_store_report){0};
     }
     efface_status status = tasks != NULL ? ef_store_may_write(store, &why) : ef_fail_memory(&why);
-    if (status == EFFACE_OK && store->cluster != NULL && n > 1)
-        status = ef_fail(&why, EFFACE_E_ARGUMENT,
-                         "requests to a store in parts are made one by one, not together");
+    if (status == EFFACE_OK && n > 1)
+        status = store->parts->allows(store, EF_DEED_TOGETHER, &why);
     size_t n_right = 0;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        changes[i].status = check_together(store, &changes[i], &changes[i].error);
+        changes[i].status =
+            store->parts->judge(store, check_change, &changes[i], &changes[i].error);
         tasks[i].change = &changes[i];
         n_right += changes[i].status == EFFACE_OK;
     }
@@ -326,14 +309,13 @@ efface_status efface_store_preview(efface_store *store, const efface_request *as
     efface_error why = {.status = EFFACE_OK};
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
-    efface_status status = ef_store_check_whole(store, &why);
+    efface_status status = store->parts->allows(store, EF_DEED_ALL_ROWS, &why);
     if (status == EFFACE_OK)
-        status = check_together(store, &change, &why);
+        status = store->parts->judge(store, check_change, &change, &why);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, false, &why);
     if (status == EFFACE_OK) {
-        status = store->cluster != NULL ? ef_cluster_step(store, &task, true, &why)
-                                        : ef_step_forget(store, &task, 1, true, &why);
+        status = store->parts->step(store, &task, 1, true, &why);
         if (status == EFFACE_OK && change.status != EFFACE_OK) {
             status = change.status;
             why = change.error;

@@ -11,6 +11,12 @@
 #include <sodium.h>
 #include <string.h>
 
+bool ef_fails_all(efface_store *store, efface_status status) {
+    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
+           status == EFFACE_E_INTERRUPTED || status == EFFACE_E_GROUP ||
+           (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
+}
+
 uint64_t *ef_list_ids(const efface_data *rows) {
     uint64_t *const ids = ef_alloc(rows->n_rows, sizeof *ids);
     for (size_t i = 0; ids != NULL && i < rows->n_rows; i++)
@@ -292,4 +298,14 @@ efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *e
     efface_data_free(made);
     ef_found_free(&found);
     return status;
+}
+
+efface_status ef_step_in_file(efface_store *store, ef_task *tasks, size_t n, bool only_look,
+                              efface_error *error) {
+    switch (tasks->change->kind) {
+    case EFFACE_CHANGE_FORGET: return ef_step_forget(store, tasks, n, only_look, error);
+    case EFFACE_CHANGE_LEARN: return ef_step_learn(store, tasks, error);
+    case EFFACE_CHANGE_UPDATE: return ef_step_update(store, tasks, error);
+    }
+    return EFFACE_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef EF_STEPS_H
 #define EF_STEPS_H
 
+#include "base/errors/status.h"
 #include "store/store.h"
 
 /* A request that is under way. A step fills its report but for the receipt. */
@@ -21,10 +22,25 @@ bool ef_fails_all(efface_store *store, efface_status status);
 efface_status ef_step_forget(efface_store *store, ef_task *tasks, size_t n, bool only_look,
                              efface_error *error);
 
+/* Requests to forget, or one other, as one step on a file. */
+efface_status ef_step_in_file(efface_store *store, ef_task *tasks, size_t n, bool only_look,
+                              efface_error *error);
 efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *error);
 efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *error);
 
 /* ------------------------------------------------------------------ what steps are made of */
+
+/* Whether a request and its lists are there. */
+static inline bool ef_request_is_complete(const efface_request *request) {
+    return request != NULL && (request->n_ids == 0 || request->ids != NULL) &&
+           (request->n_owners == 0 || request->owners != NULL);
+}
+
+static inline efface_status ef_request_check(const efface_request *request, efface_error *error) {
+    return ef_request_is_complete(request)
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT, "the request and its lists must not be NULL");
+}
 
 /* Whether rows came with ids of their own. */
 static inline bool ef_data_is_named(const efface_data *data) {

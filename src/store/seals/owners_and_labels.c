@@ -305,10 +305,8 @@ efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t nu
     return status;
 }
 
-efface_status ef_groups_each(efface_store *store,
-                             efface_status (*each)(void *context, const ef_group *group,
-                                                   efface_error *error),
-                             void *context, efface_error *error) {
+efface_status ef_groups_each(efface_store *store, ef_group_each *each, void *context,
+                             efface_error *error) {
     const ef_head *const head = &store->head;
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};

@@ -106,6 +106,32 @@ static void test_part_alone(void **state) {
     remove_all();
 }
 
+static void hear_fact(void *context, const efface_fact *fact) {
+    (void)context, (void)fact;
+    fail_msg("there is no model to describe");
+}
+
+/* Part 0 has the models and receipts: another part, opened alone, says that it has none. */
+static void test_part_without_models(void **state) {
+    (void)state;
+    efface_store *store = NULL;
+    efface_stored_model found, *models = NULL;
+    size_t n_models = 1;
+    char *json = NULL;
+    efface_store_options options = scene_options(NULL, EFFACE_ACCESS_READ);
+    create_store(2);
+    REQUIRE_OK(efface_store_open(part_path(1), &options, &store, error));
+    REQUIRE_OK(efface_store_models(store, &models, &n_models, error));
+    assert_int_equal(n_models, 0);
+    efface_models_free(models);
+    assert_int_equal(efface_store_describe(store, "lloyd", hear_fact, NULL, NULL),
+                     EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_store_find_model(store, "lloyd", &found, NULL), EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_store_receipt(store, 1, &json, NULL), EFFACE_E_NOT_FOUND);
+    efface_store_close(store);
+    remove_all();
+}
+
 static void refuse_format(const efface_group *group, void *context) {
     (void)context;
     for (int access = 0; access < 2; access++) {
@@ -591,6 +617,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_older_part),
         cmocka_unit_test(test_part_alone),
+        cmocka_unit_test(test_part_without_models),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_creation_fails),
         cmocka_unit_test(test_commit_fails),
