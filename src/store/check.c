@@ -4,7 +4,11 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/receipts/receipts.h"
+#include "store/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,10 @@
 /* A store that is one file: what others would have to be asked is at hand. */
 #include "base/errors/status.h"
+#include "store/file/transactions.h"
 #include "store/models/model_adding.h"
 #include "store/parts.h"
+#include "store/rows/row_search.h"
+#include "store/store.h"
 
 #include <inttypes.h>
 

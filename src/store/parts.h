@@ -13,6 +13,8 @@
 #include "store/file/creation.h"
 #include "store/models/models_following.h"
 #include "store/requests/steps.h"
+#include "store/rows/stored_rows.h"
+#include "store/seals/owners_and_labels.h"
 
 /* What a handle may not be good for. */
 typedef enum ef_deed {
@@ -27,7 +29,7 @@ typedef efface_status ef_lead_work(efface_store *store, void *context, efface_er
 typedef efface_status ef_share_work(efface_store *store, const void *context, unsigned char **bytes,
                                     size_t *n_bytes, efface_error *error);
 
-struct ef_parts {
+typedef struct ef_parts {
     /* ---- the handle */
 
     /* ARGUMENT if the handle is not good for it. */
@@ -109,7 +111,7 @@ struct ef_parts {
     /* Fits a model to all rows and writes it, in transactions of its own (model_adding.c). */
     efface_status (*add_model)(efface_store *store, const efface_new_model *asked,
                                efface_model **model, efface_error *error);
-};
+} ef_parts;
 
 /* A handle of one file, be it a part that was opened alone. */
 extern const ef_parts ef_parts_alone;

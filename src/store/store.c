@@ -50,11 +50,17 @@
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "store/models/residents.h"
-#include "store/parts.h"
+#include "store/store.h"
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/schema.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
+#include "store/file/wiping_memory.h"
+#include "store/models/residents.h"
+#include "store/parts.h"
+#include "store/rows/store_columns.h"
 
 #include <inttypes.h>
 #include <sodium.h>

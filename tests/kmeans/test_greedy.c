@@ -5,7 +5,6 @@
  */
 #include "model/kmeans/definition/levels.h"
 #include "model/report_scene.h"
-#include "store/store.h"
 
 #include <math.h>
 #include <setjmp.h>

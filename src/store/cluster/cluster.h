@@ -19,6 +19,7 @@
 
 #include "data/set/shards.h"
 #include "store/parts.h"
+#include "store/store.h"
 
 /* ------------------------------------------------------------------ the folder (manifest.c) */
 

@@ -3,9 +3,13 @@
  * the rows of all, and only if a model needs more do all ranks load theirs. The request, and rows
  * that come or change, are those of rank 0.
  */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/cluster/rows_of_parts.h"
+#include "store/rows/row_search.h"
+#include "store/rows/store_columns.h"
 
 #include <string.h>
 

@@ -7,9 +7,11 @@
  * the store is busy.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/file/transactions.h"
 
 #include <inttypes.h>
 #include <stdio.h>

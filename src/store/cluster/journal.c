@@ -7,10 +7,12 @@
  *     for each part: u64  length, and what it has to do (cluster.h); nothing for part 0
  *     32   digest of all before
  */
+#include "store/cluster/cluster.h"
+
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/file/sql.h"
 
 #include <stdio.h>
 #include <string.h>

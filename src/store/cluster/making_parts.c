@@ -4,9 +4,10 @@
  * removed by the next.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 #include "store/file/new_file.h"
 
 #include <errno.h>

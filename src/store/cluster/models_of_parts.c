@@ -1,9 +1,12 @@
 /* Models of a store in parts: rank 0 has them and tries them cold; those that need rows, and new
  * ones, take all ranks. */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/file/transactions.h"
 #include "store/models/model_adding.h"
+#include "store/rows/store_columns.h"
 
 /* ---------------------------------------------------------------- following */
 

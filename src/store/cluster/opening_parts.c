@@ -1,9 +1,11 @@
 /* Opening a store in parts, and what is known of all parts together. */
 #define _POSIX_C_SOURCE 200809L
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 #include "store/file/new_file.h"
+#include "store/file/transactions.h"
 
 #include <inttypes.h>
 #include <stdio.h>

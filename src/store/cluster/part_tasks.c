@@ -1,7 +1,10 @@
 /* What the parts of a store have to do for a request: as bytes, and done. */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/file/sql.h"
+#include "store/rows/row_search.h"
 
 #include <string.h>
 

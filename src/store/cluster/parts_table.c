@@ -1,7 +1,8 @@
 /* A store in parts, as the rest of the store sees it (store/parts.h). */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 #include "store/file/new_file.h"
 
 #include <string.h>

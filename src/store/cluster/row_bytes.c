@@ -1,7 +1,9 @@
 /* Rows as bytes, for other ranks and for the journal. */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
+#include "store/file/sql.h"
 
 #include <string.h>
 

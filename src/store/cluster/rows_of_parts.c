@@ -4,6 +4,9 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/cluster/cluster.h"
+#include "store/rows/row_search.h"
+#include "store/rows/store_columns.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 #ifndef EF_ROWS_OF_PARTS_H
 #define EF_ROWS_OF_PARTS_H
 
-#include "store/cluster/cluster.h"
+#include "base/workers/team.h"
+#include "store/rows/stored_rows.h"
 
 /* The request of rank 0, as all have it, its ids in order; its lists stand in `bytes`. */
 typedef struct ef_shared_request {

@@ -1,8 +1,9 @@
 /* What the ranks of a store in parts tell each other of it: models from rank 0, owners and labels
  * from all. */
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

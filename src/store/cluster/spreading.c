@@ -9,10 +9,14 @@
  * are taken back in the end.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "store/cluster/cluster.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/cluster/cluster.h"
 #include "store/file/new_file.h"
+#include "store/file/schema.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 
 #include <sodium.h>
 #include <string.h>

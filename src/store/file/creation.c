@@ -3,8 +3,13 @@
 
 #include "base/errors/status.h"
 #include "store/file/new_file.h"
+#include "store/file/schema.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 #include "store/models/model_adding.h"
 #include "store/parts.h"
+#include "store/rows/store_columns.h"
+#include "store/store.h"
 
 #include <sodium.h>
 #include <string.h>

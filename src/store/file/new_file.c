@@ -11,7 +11,6 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

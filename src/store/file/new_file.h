@@ -29,6 +29,10 @@ void ef_new_file_end(ef_new_file *file);
 /* Has the name of a file or folder on the disk: that is so when the folder is that has it. */
 efface_status ef_sync_name(const char *path, efface_error *error);
 
+/* The same for all names in a folder, where a file system can do that; false, with errno, if not.
+ */
+bool ef_sync_folder(const char *folder);
+
 /* A path and an ending, released with ef_free; NULL if memory is short. */
 char *ef_path_with(const char *path, const char *ending);
 

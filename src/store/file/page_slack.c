@@ -14,8 +14,9 @@
  * Other pages begin with the number of a page, big-endian. With fewer than 2^25 pages, which
  * EF_STORE_MOST_PAGES sees to, its first byte is none of the kinds.
  */
+#include "store/file/page_slack.h"
+
 #include "base/memory/memory.h"
-#include "store/store.h"
 
 #include <string.h>
 

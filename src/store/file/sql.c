@@ -1,4 +1,6 @@
 /* Statements, values, and what SQLite's errors mean here. */
+#include "store/file/sql.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/store.h"

@@ -1,8 +1,13 @@
 /* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
+#include "store/file/transactions.h"
+
 #include "base/errors/status.h"
+#include "store/file/schema.h"
+#include "store/file/sql.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
+#include "store/store.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -9,10 +9,12 @@
  * This is possible only before anybody in the process has used SQLite. It then holds for all of
  * its users, to whom it makes no difference but a little time.
  */
+#include "store/file/wiping_memory.h"
+
 #include "base/memory/memory.h"
 #include "base/workers/threads.h"
-#include "store/store.h"
 
+#include <sqlite3.h>
 #include <string.h>
 
 static sqlite3_mem_methods below;

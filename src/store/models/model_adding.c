@@ -6,10 +6,15 @@
  * same rows. The model follows the rows that left, came or changed in the others, and is written.
  */
 #include "store/models/model_adding.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/rows/store_columns.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef EF_MODEL_ADDING_H
 #define EF_MODEL_ADDING_H
 
-#include "store/store.h"
+#include "store/models/records.h"
 
 /* Fits a model to rows and writes it, within a transaction. */
 efface_status ef_model_add(efface_store *store, const efface_new_model *asked,

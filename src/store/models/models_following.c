@@ -13,8 +13,10 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
+#include "store/file/sql.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
+#include "store/store.h"
 
 #include <string.h>
 #include <time.h>

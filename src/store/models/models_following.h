@@ -2,7 +2,7 @@
 #ifndef EF_MODELS_FOLLOWING_H
 #define EF_MODELS_FOLLOWING_H
 
-#include "store/store.h"
+#include "store/models/records.h"
 
 /* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
  * of rows that get other values. The store has not changed yet. In a store in parts, rank 0 has all

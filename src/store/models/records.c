@@ -5,9 +5,13 @@
  * the head has the number of models and the sum of their seals. The state stands in a table of its
  * own (state_parts.c), under the number of the model.
  */
+#include "store/models/records.h"
+
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/seals/seals.h"
 #include "store/store.h"
 
 #include <string.h>

@@ -3,6 +3,8 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/rows/stored_rows.h"
+#include "store/store.h"
 
 #include <string.h>
 

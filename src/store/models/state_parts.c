@@ -23,8 +23,12 @@
  * model has the digest of the state, and how many parts there are with a seal of their numbers and
  * lengths; the model's seal covers both.
  */
+#include "store/models/state_parts.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/seals/seals.h"
 #include "store/store.h"
 
 #include <string.h>

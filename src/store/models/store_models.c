@@ -2,7 +2,10 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "base/random/tape.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/rows/store_columns.h"
+#include "store/store.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* Receipts outside of a store: their signatures, and whether lines of them are a chain. */
+#include "store/receipts/receipts.h"
+
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/store.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -6,6 +6,8 @@
  * the hash, a node that of a one byte and the two below it; of an odd number the last goes up as it
  * is. The root of no hashes is the digest of nothing.
  */
+#include "store/receipts/receipts.h"
+
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"

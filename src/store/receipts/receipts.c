@@ -12,10 +12,15 @@
  *                                                                  bytes after "efface receipts"
  */
 #define _POSIX_C_SOURCE 200809L
+#include "store/receipts/receipts.h"
+
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/store.h"
 
 #include <inttypes.h>
 #include <sodium.h>

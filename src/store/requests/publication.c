@@ -11,7 +11,11 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/receipts/receipts.h"
+#include "store/requests/published_file.h"
+#include "store/store.h"
 
 #include <sodium.h>
 #include <string.h>

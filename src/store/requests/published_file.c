@@ -10,8 +10,11 @@
  * another name.
  */
 #define _XOPEN_SOURCE 700
+#include "store/requests/published_file.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/new_file.h"
 #include "store/store.h"
 
 #include <errno.h>

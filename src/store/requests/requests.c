@@ -9,8 +9,13 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/file/transactions.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
+#include "store/receipts/receipts.h"
+#include "store/rows/store_columns.h"
+#include "store/store.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,6 +6,8 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/models/models_following.h"
+#include "store/rows/row_search.h"
+#include "store/store.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -3,7 +3,7 @@
 #define EF_STEPS_H
 
 #include "base/errors/status.h"
-#include "store/store.h"
+#include "data/set/rows.h"
 
 /* A request that is under way. A step fills its report but for the receipt. */
 typedef struct ef_task {

@@ -1,7 +1,10 @@
 /* What a store has of a person: owners, texts, and the rows of a request. */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/rows/row_search.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>

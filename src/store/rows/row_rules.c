@@ -5,9 +5,12 @@
  * It is read when the store is opened, and when this handle adds or drops a model. A model that is
  * damaged is not found out here: it takes no missing values, and has no categories.
  */
+#include "store/rows/store_columns.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
+#include "store/models/records.h"
 #include "store/store.h"
 
 typedef struct rules {

@@ -5,8 +5,12 @@
  * its bucket of owners; its rows are those that the index names, and their seals as members must
  * add up to what the owner has.
  */
+#include "store/rows/row_search.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
+#include "store/seals/owners_and_labels.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -3,8 +3,12 @@
  * "offsets" as float64 numbers, little-endian, if any is not 0. The head has one digest of both.
  * Neither changes after the store was made.
  */
+#include "store/rows/store_columns.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "data/set/rows.h"
+#include "store/file/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -1,5 +1,9 @@
 /* The buckets of rows: counts and sums of seals that requests verify rows against (seals.c). */
+#include "store/seals/buckets.h"
+
 #include "base/errors/status.h"
+#include "store/file/sql.h"
+#include "store/rows/stored_rows.h"
 #include "store/store.h"
 
 #include <stdlib.h>

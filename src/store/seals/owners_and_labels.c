@@ -5,8 +5,11 @@
  * verified; a bucket of groups has the sum of the seals of its groups, so that "there is no such
  * owner" can be. A group whose last row leaves is gone, with its text.
  */
+#include "store/seals/owners_and_labels.h"
+
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/sql.h"
 #include "store/store.h"
 
 #include <string.h>

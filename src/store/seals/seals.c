@@ -12,7 +12,7 @@
  *
  * Groups are spread by a hash over `group_slots` buckets for each kind.
  */
-#include "store/store.h"
+#include "store/seals/seals.h"
 
 #include <sodium/crypto_shorthash_siphash24.h>
 #include <string.h>

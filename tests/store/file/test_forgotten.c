@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "store/file/head.h"
 #include "store/scenes/sql_scene.h"
 #include "store/store.h"
 

@@ -12,6 +12,7 @@
 
 #include "store/scenes/plain_store.h"
 #include "store/scenes/sql_scene.h"
+#include "store/seals/seals.h"
 #include "store/store.h"
 
 #include <sodium.h>

@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #include "store/scenes/store_scene.h"
-#include "store/store.h"
+#include "store/seals/buckets.h"
 
 #define FIRST_SEED UINT64_C(0x570e0000)
 #define DEFAULT_CASES 160ul

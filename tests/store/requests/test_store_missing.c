@@ -15,8 +15,10 @@
 
 #include <cmocka.h>
 
+#include "model/family.h"
+#include "store/rows/stored_rows.h"
 #include "store/scenes/plain_store.h"
-#include "store/store.h"
+#include "store/seals/seals.h"
 
 #define HOLE 2 /* the column in which values are missing */
 

@@ -28,7 +28,7 @@
 #include <cmocka.h>
 
 #include "store/scenes/sql_scene.h"
-#include "store/store.h"
+#include "store/seals/buckets.h"
 
 #define FIRST_SEED UINT64_C(0x6e510000)
 #define DEFAULT_CASES 55ul

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "data/set/rows.h"
+#include "store/rows/stored_rows.h"
 #include "store/scenes/plain_store.h"
 #include "store/store.h"
 

@@ -1,0 +1,36 @@
+/* Receipts: written (receipts.c), their hashes of rows (receipt_roots.c), and read again
+ * (receipt_chains.c). */
+#ifndef EF_RECEIPTS_H
+#define EF_RECEIPTS_H
+
+#include "base/bytes/encode.h"
+#include "efface/efface.h"
+
+#include <stdbool.h>
+
+#define EF_SIGNED_FIELDS ",\"public_key\":\""
+
+/* The hash of an id under a receipt key; hashes in order. */
+void ef_row_hash(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
+                 unsigned char hash[EFFACE_ROW_HASH_BYTES]);
+void ef_row_hashes_sort(unsigned char *hashes, size_t n_hashes);
+
+/* Whether a text is somewhere in bytes. */
+bool ef_bytes_have(ef_decoder bytes, const char *wanted);
+
+/* Whether a receipt names a digest as that of the one before. */
+bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
+
+/* Appends the receipt of a request: `kind` is "forget", "learn", "update" or "publish", `ids` are
+ * those of the rows concerned. Hands their hashes to the report. After the last receipt of a
+ * transaction their number is signed, if receipts are. */
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error);
+
+efface_status ef_receipts_sign(efface_store *store, efface_error *error);
+
+/* Whether receipts have no gaps, each names the one before, and the last is the one that the head
+ * has; CORRUPT if not. And the signature of how many there are. */
+efface_status ef_receipts_check(efface_store *store, efface_error *error);
+
+#endif
