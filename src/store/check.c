@@ -21,9 +21,10 @@ typedef struct checker {
     void *context;
 } checker;
 
-static void say(const checker *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_problem(const checker *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void say(const checker *c, const char *format, ...) {
+static void say_problem(const checker *c, const char *format, ...) {
     char text[600];
     va_list arguments;
     va_start(arguments, format);
@@ -36,7 +37,7 @@ static void say(const checker *c, const char *format, ...) {
 static efface_status told(const checker *c, efface_status status, const efface_error *problem,
                           efface_error *error) {
     if (status == EFFACE_E_CORRUPT || status == EFFACE_E_FORMAT) {
-        say(c, "%s", problem->message);
+        say_problem(c, "%s", problem->message);
         return EFFACE_OK;
     }
     if (status != EFFACE_OK && error != NULL)
@@ -62,7 +63,7 @@ static efface_status check_file(const checker *c, efface_error *error) {
         if (status != EFFACE_OK)
             break;
         if (text == NULL || strcmp(text, "ok") != 0)
-            say(c, "the file: %s", text != NULL ? text : "no answer");
+            say_problem(c, "the file: %s", text != NULL ? text : "no answer");
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -77,17 +78,18 @@ static efface_status check_counts(const checker *c, efface_error *error) {
     if (asked != EFFACE_OK)
         return asked;
     if (vacuums != 0)
-        say(c, "the file: it moves its pages by itself (auto_vacuum); efface does not write to "
+        say_problem(
+            c, "the file: it moves its pages by itself (auto_vacuum); efface does not write to "
                "such a file");
     const struct {
         const char *sql, *what;
-        uint64_t right;
+        uint64_t expected;
     } counts[] = {
         {"SELECT count(*) FROM facts WHERE name NOT IN ('head', 'seal', 'signature', 'offsets')"
          " AND name NOT GLOB 'journal [0-9]*'",
          "facts", 0},
         {"SELECT count(*) FROM buckets", "buckets of rows", ef_buckets(head)},
-        {"SELECT count(*) FROM group_buckets", "buckets of groups", ef_group_buckets(head)},
+        {"SELECT count(*) FROM group_buckets", "buckets of groups", ef_member_buckets(head)},
         {"SELECT count(*) FROM groups", "owners and labels", head->n_groups[0] + head->n_groups[1]},
         {"SELECT count(*) FROM models", "models", head->n_models},
         {"SELECT count(*) FROM receipts", "receipts", head->n_receipts},
@@ -98,8 +100,8 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         const efface_status status = ef_sql_number(c->store, counts[i].sql, &n, error);
         if (status != EFFACE_OK)
             return status;
-        if ((uint64_t)n != counts[i].right)
-            say(c, "the number of %s in the store is wrong", counts[i].what);
+        if ((uint64_t)n != counts[i].expected)
+            say_problem(c, "the number of %s in the store is wrong", counts[i].what);
     }
     return EFFACE_OK;
 }
@@ -127,7 +129,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||
                  memcmp(counts.bytes, record.counts, counts.n_bytes) != 0)
-            say(c, "model %s: the counts that it keeps do not match the rows", name);
+            say_problem(c, "model %s: the counts that it keeps do not match the rows", name);
         ef_free(counts.bytes);
     }
     efface_model_free(model);
@@ -154,7 +156,7 @@ static efface_status check_sums(efface_store *store, void *sums, efface_error *e
         status = told(m->c, ef_sql_number(store, "SELECT count(*) FROM states", &n_found, &problem),
                       &problem, error);
     if (status == EFFACE_OK && (uint64_t)n_found + m->n != m->n_parts)
-        say(m->c, "the number of parts of states in the store is wrong");
+        say_problem(m->c, "the number of parts of states in the store is wrong");
     return status;
 }
 
@@ -186,11 +188,12 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
 
 /* The groups, against the rows that they are made of. */
 typedef struct group_sums {
-    uint64_t n_rows[EF_GROUP_KINDS];
-    ef_u128 members[EF_GROUP_KINDS];
+    uint64_t n_rows[EF_MEMBER_KINDS];
+    ef_u128 members[EF_MEMBER_KINDS];
 } group_sums;
 
-static efface_status add_group(void *context, const ef_group *group, efface_error *error) {
+static efface_status add_member_set(void *context, const ef_member_set *group,
+                                    efface_error *error) {
     (void)error;
     group_sums *const sums = context;
     sums->n_rows[group->kind] += group->n_rows;
@@ -198,45 +201,46 @@ static efface_status add_group(void *context, const ef_group *group, efface_erro
     return EFFACE_OK;
 }
 
-static efface_status check_groups(const checker *c, const efface_data *all, efface_error *error) {
+static efface_status check_member_sets(const checker *c, const efface_data *all,
+                                       efface_error *error) {
     const ef_head *const head = &c->store->head;
     group_sums kept = {{0}, {0}}, found = {{0}, {0}};
-    const efface_status status = ef_groups_each(c->store, add_group, &kept, error);
+    const efface_status status = ef_member_sets_each(c->store, add_member_set, &kept, error);
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < all->n_rows; i++) {
         const efface_row row = efface_data_row(all, i);
         if (row.owner != EFFACE_NO_OWNER) {
-            found.n_rows[EF_GROUP_OWNER]++;
-            found.members[EF_GROUP_OWNER] +=
-                ef_seal_member(head, EF_GROUP_OWNER, row.owner, row.id);
+            found.n_rows[EF_MEMBER_OWNER]++;
+            found.members[EF_MEMBER_OWNER] +=
+                ef_seal_member(head, EF_MEMBER_OWNER, row.owner, row.id);
         }
         if (row.label != EFFACE_NO_LABEL) {
-            found.n_rows[EF_GROUP_LABEL]++;
-            found.members[EF_GROUP_LABEL] +=
-                ef_seal_member(head, EF_GROUP_LABEL, (uint64_t)row.label, row.id);
+            found.n_rows[EF_MEMBER_LABEL]++;
+            found.members[EF_MEMBER_LABEL] +=
+                ef_seal_member(head, EF_MEMBER_LABEL, (uint64_t)row.label, row.id);
         }
     }
-    const bool right = memcmp(kept.n_rows, found.n_rows, sizeof kept.n_rows) == 0 &&
-                       memcmp(kept.members, found.members, sizeof kept.members) == 0 &&
-                       all->n_rows - found.n_rows[EF_GROUP_OWNER] == head->n_unowned &&
-                       all->total_weight == head->total_weight;
-    return right ? EFFACE_OK
-                 : ef_store_corrupt(error, "owners, labels or weights do not match the rows");
+    const bool ok = memcmp(kept.n_rows, found.n_rows, sizeof kept.n_rows) == 0 &&
+                    memcmp(kept.members, found.members, sizeof kept.members) == 0 &&
+                    all->n_rows - found.n_rows[EF_MEMBER_OWNER] == head->n_unowned &&
+                    all->total_weight == head->total_weight;
+    return ok ? EFFACE_OK
+              : ef_store_corrupt(error, "owners, labels or weights do not match the rows");
 }
 
-static efface_status check_all(const checker *c, efface_error *error) {
+static efface_status check_store(const checker *c, efface_error *error) {
     efface_error problem;
     efface_data *all = NULL;
     if (c->store->foreign[0] != '\0')
-        say(c, "the file: %s", c->store->foreign);
+        say_problem(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, check_counts(c, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
     if (status == EFFACE_OK && all != NULL)
-        status = told(c, check_groups(c, all, &problem), &problem, error);
+        status = told(c, check_member_sets(c, all, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_receipts_check(c->store, &problem), &problem, error);
     bool all_loaded = all != NULL;
@@ -261,7 +265,7 @@ efface_status efface_store_check(efface_store *store,
         status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = store->parts->agree(store, check_all(&c, error), false, error);
+    status = store->parts->agree(store, check_store(&c, error), false, error);
     /* The transaction has only read. A commit would fail if the file is damaged, so roll back. */
     (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
     return status;

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-static efface_status allows(const efface_store *store, ef_deed deed, efface_error *error) {
+static efface_status file_allows(const efface_store *store, ef_deed deed, efface_error *error) {
     (void)deed;
     return store->head.n_parts == 0
                ? EFFACE_OK
@@ -28,8 +28,8 @@ static efface_status keep_info(efface_store *store, efface_store_info *info, eff
     return EFFACE_OK;
 }
 
-static efface_status begin_file(efface_store *store, bool writes, efface_error *error) {
-    const efface_status status = writes ? allows(store, EF_DEED_ALL_ROWS, error) : EFFACE_OK;
+static efface_status begin_in_file(efface_store *store, bool writes, efface_error *error) {
+    const efface_status status = writes ? file_allows(store, EF_DEED_ALL_ROWS, error) : EFFACE_OK;
     return status == EFFACE_OK ? ef_file_begin(store, writes, error) : status;
 }
 
@@ -39,8 +39,8 @@ static efface_status keep_status(efface_store *store, efface_status status, bool
     return status;
 }
 
-static efface_status judge_here(efface_store *store, ef_lead_work *look, void *asked,
-                                efface_error *error) {
+static efface_status judge_in_file(efface_store *store, ef_lead_work *look, void *asked,
+                                   efface_error *error) {
     return look(store, asked, error);
 }
 
@@ -70,26 +70,26 @@ static efface_status join_nobody(const efface_store *store, efface_data *data, b
     return EFFACE_OK;
 }
 
-static efface_status find_here(efface_store *store, const efface_request *request, ef_found *found,
-                               efface_error *error) {
+static efface_status find_in_file(efface_store *store, const efface_request *request,
+                                  ef_found *found, efface_error *error) {
     uint64_t n_missing;
     const efface_status status = ef_request_check(request, error);
     return status == EFFACE_OK ? ef_rows_find(store, request, found, &n_missing, error) : status;
 }
 
-static efface_status keep_text(efface_store *store, char **text, efface_error *error) {
+static efface_status keep_own_text(efface_store *store, char **text, efface_error *error) {
     (void)store, (void)text, (void)error;
     return EFFACE_OK;
 }
 
 const ef_parts ef_parts_alone = {
-    .allows = allows,
+    .allows = file_allows,
     .close = close_nothing,
     .info = keep_info,
-    .begin = begin_file,
+    .begin = begin_in_file,
     .end = ef_file_end,
     .agree = keep_status,
-    .judge = judge_here,
+    .judge = judge_in_file,
     .all = holds_here,
     .lead = lead_here,
     .share = share_here,
@@ -98,9 +98,9 @@ const ef_parts ef_parts_alone = {
     .write_model = ef_record_write,
     .rows = rows_here,
     .join = join_nobody,
-    .find = find_here,
-    .owners = ef_groups_each,
-    .text = keep_text,
+    .find = find_in_file,
+    .owners = ef_member_sets_each,
+    .text = keep_own_text,
     .step = ef_step_in_file,
     .follow = ef_follow_in_file,
     .add_model = ef_add_in_file,

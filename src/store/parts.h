@@ -91,8 +91,8 @@ typedef struct ef_parts {
     efface_status (*find)(efface_store *store, const efface_request *request, ef_found *found,
                           efface_error *error);
 
-    /* Owners, each with all its rows; labels may come too. As ef_groups_each. */
-    efface_status (*owners)(efface_store *store, ef_group_each *each, void *context,
+    /* Owners, each with all its rows; labels may come too. As ef_member_sets_each. */
+    efface_status (*owners)(efface_store *store, ef_member_set_each *each, void *context,
                             efface_error *error);
 
     /* A text that was found in any file (NULL: not in this one) comes to all. */
@@ -105,7 +105,7 @@ typedef struct ef_parts {
                           efface_error *error);
 
     /* Lets all models follow a change and writes them (models_following.h). */
-    efface_status (*follow)(efface_store *store, const ef_store_change *change,
+    efface_status (*follow)(efface_store *store, const ef_row_change *change,
                             efface_store_report *report, efface_error *error);
 
     /* Fits a model to all rows and writes it, in transactions of its own (model_adding.c). */

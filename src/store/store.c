@@ -27,7 +27,7 @@
  *     every bucket, group and model it reads before it changes or acknowledges anything.
  *  8. The file has the tables and indexes of schema.c and nothing else, or is not written to.
  *
- * A store in parts (cluster/cluster.h) has them for all its files together: 1 is then a transaction
+ * A store in parts (parts.h) has them for all its files together: 1 is then a transaction
  * of each part, which one of them decides, and 3 and 4 are about the rows of all parts.
  *
  * Tables:
@@ -70,7 +70,7 @@
 
 #define APPLICATION_ID 1162233409 /* "EFFA" */
 #define OPTIONS_VERSION 1
-#define MOST_WAIT_SECONDS 1e6
+#define MAX_WAIT_SECONDS 1e6
 
 void efface_store_options_init(efface_store_options *options) {
     *options = (efface_store_options){.version = OPTIONS_VERSION, .wait_seconds = 5.0};
@@ -87,10 +87,10 @@ efface_status ef_store_options_check(const efface_store_options *options, efface
             error, EFFACE_E_ARGUMENT,
             "the rows of a store in parts cannot stay in memory between requests; do not "
             "ask for resident");
-    return options->wait_seconds >= 0.0 && options->wait_seconds <= MOST_WAIT_SECONDS
+    return options->wait_seconds >= 0.0 && options->wait_seconds <= MAX_WAIT_SECONDS
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_ARGUMENT, "the wait for a store must be 0 to %g seconds",
-                         MOST_WAIT_SECONDS);
+                         MAX_WAIT_SECONDS);
 }
 
 /* ---------------------------------------------------------------- open and close */
@@ -124,20 +124,20 @@ static char *name_of_file(const char *path) {
 }
 
 /* Whether a pragma was taken: SQLite may be built without it, or be told otherwise. */
-static efface_status require(efface_store *store, const char *pragma, const char *wanted,
-                             const char *what, efface_error *error) {
+static efface_status require_pragma(efface_store *store, const char *pragma, const char *wanted,
+                                    const char *what, efface_error *error) {
     sqlite3_stmt *statement = NULL;
-    bool row = false, right = false;
+    bool row = false, ok = false;
     efface_status status = ef_sql_prepare(store, pragma, &statement, error);
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {
         const char *answer = NULL;
         status = ef_sql_text(store, statement, 0, &answer, error);
-        right = answer != NULL && strcmp(answer, wanted) == 0;
+        ok = answer != NULL && strcmp(answer, wanted) == 0;
     }
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK && !right)
+    if (status == EFFACE_OK && !ok)
         status = ef_fail(error, EFFACE_E_IO,
                          "the store cannot be opened to write: SQLite does not %s; use another "
                          "SQLite library or another disk",
@@ -147,24 +147,25 @@ static efface_status require(efface_store *store, const char *pragma, const char
 
 /* What invariants 1 and 2 need. */
 static efface_status prepare_to_write(efface_store *store, efface_error *error) {
-    efface_status status = require(store, "PRAGMA journal_mode = TRUNCATE", "truncate",
-                                   "empty its journal after each request", error);
+    efface_status status = require_pragma(store, "PRAGMA journal_mode = TRUNCATE", "truncate",
+                                          "empty its journal after each request", error);
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "PRAGMA synchronous = FULL;", error);
     if (status == EFFACE_OK)
-        status = require(store, "PRAGMA synchronous", "2", "wait for the disk", error);
+        status = require_pragma(store, "PRAGMA synchronous", "2", "wait for the disk", error);
     if (status == EFFACE_OK)
-        status = require(store, "PRAGMA secure_delete = ON", "1",
-                         "overwrite what is deleted (secure_delete)", error);
+        status = require_pragma(store, "PRAGMA secure_delete = ON", "1",
+                                "overwrite what is deleted (secure_delete)", error);
     if (status == EFFACE_OK)
-        status = require(store, "PRAGMA temp_store", "2", "keep temporary data in memory", error);
+        status =
+            require_pragma(store, "PRAGMA temp_store", "2", "keep temporary data in memory", error);
     /* Of a new file; one that is there keeps its mode. Pages that map others would be taken for
      * pages of trees (page_slack.c). */
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "PRAGMA auto_vacuum = NONE", error);
     if (status == EFFACE_OK)
-        status = require(store, "PRAGMA auto_vacuum", "0",
-                         "leave pages where they are (auto_vacuum)", error);
+        status = require_pragma(store, "PRAGMA auto_vacuum", "0",
+                                "leave pages where they are (auto_vacuum)", error);
     return status;
 }
 
@@ -196,12 +197,12 @@ static efface_status harden(efface_store *store, efface_error *error) {
     return ef_sql_run(store,
                       "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
                       "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
-                      "PRAGMA max_page_count = " EF_STORE_MOST_PAGES ";",
+                      "PRAGMA max_page_count = " EF_STORE_MAX_PAGES ";",
                       error);
 }
 
 /* Opens the file `name` and sets what the invariants need. On failure there is no connection. */
-static efface_status connect(efface_store *store, const char *name, efface_error *error) {
+static efface_status connect_file(efface_store *store, const char *name, efface_error *error) {
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
         sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
@@ -233,7 +234,7 @@ void ef_store_disconnect(efface_store *store) {
 }
 
 efface_status ef_store_connect(efface_store *store, efface_error *error) {
-    return store->db == NULL ? connect(store, store->path, error) : EFFACE_OK;
+    return store->db == NULL ? connect_file(store, store->path, error) : EFFACE_OK;
 }
 
 /* The full path of the file: the process may change its folder. */
@@ -260,7 +261,7 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     store->parts = &ef_parts_alone;
     set_up(store, options);
     (void)ef_sql_wipe_memory();
-    efface_status status = connect(store, name, error);
+    efface_status status = connect_file(store, name, error);
     ef_free(name);
     if (status == EFFACE_OK && !keep_path(store))
         status = ef_fail_memory(error);
@@ -427,9 +428,9 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .n_rows = head.n_rows,
             .n_columns = head.n_columns,
             .n_models = (uint32_t)head.n_models,
-            .n_owners = head.n_groups[EF_GROUP_OWNER],
+            .n_owners = head.n_groups[EF_MEMBER_OWNER],
             .n_unowned_rows = head.n_unowned,
-            .n_labels = head.n_groups[EF_GROUP_LABEL],
+            .n_labels = head.n_groups[EF_MEMBER_LABEL],
             .n_receipts = head.n_receipts,
             .keeps_texts = head.keeps_texts,
             .ids = head.id_kind,

@@ -114,14 +114,14 @@ efface_status ef_shared_record(efface_store *store, const char *name, bool with_
 efface_status ef_record_share(efface_store *store, ef_record *record, efface_error *error);
 
 /* Owners or labels of all parts, each once, in the order of numbers, with all its rows. */
-typedef struct ef_group_list {
-    ef_group *groups;
+typedef struct ef_member_set_list {
+    ef_member_set *groups;
     size_t n_groups;
-} ef_group_list;
+} ef_member_set_list;
 
-efface_status ef_shared_groups(efface_store *store, ef_group_kind kind, bool with_texts,
-                               ef_group_list *list, efface_error *error);
-void ef_group_list_free(ef_group_list *list);
+efface_status ef_shared_member_sets(efface_store *store, ef_member_kind kind, bool with_texts,
+                                    ef_member_set_list *list, efface_error *error);
+void ef_member_set_list_free(ef_member_set_list *list);
 
 /* ------------------------------------------------------------------ rows as bytes (row_bytes.c)
  *
@@ -178,7 +178,7 @@ efface_status ef_cluster_step(efface_store *store, ef_task *task, size_t n, bool
                               efface_error *error);
 
 /* Models of all parts follow a change, or one is added (models_of_parts.c). */
-efface_status ef_cluster_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_cluster_follow(efface_store *store, const ef_row_change *change,
                                 efface_store_report *report, efface_error *error);
 efface_status ef_cluster_add(efface_store *store, const efface_new_model *asked,
                              efface_model **model, efface_error *error);

@@ -44,8 +44,8 @@ static efface_status keep_ids(ef_task *task, const uint64_t *ids, size_t n, effa
 
 /* ---------------------------------------------------------------- forget */
 
-static efface_status forget(efface_store *store, ef_task *task, bool only_look,
-                            efface_error *error) {
+static efface_status forget_in_parts(efface_store *store, ef_task *task, bool only_look,
+                                     efface_error *error) {
     efface_store_report *const report = &task->change->report;
     ef_shared_request shared = {.bytes = NULL};
     ef_rows_of_parts rows = {.n_rows = 0};
@@ -55,10 +55,10 @@ static efface_status forget(efface_store *store, ef_task *task, bool only_look,
         status = ef_rows_of_parts_find(store, &shared.request, 0, &rows, error);
     if (status == EFFACE_OK)
         status = keep_ids(task, ef_ids_of_parts(&rows), rows.n_rows, error);
-    const ef_store_change change = {.leave = rows.all != NULL ? rows.all : rows.here.data,
-                                    .ids = ef_ids_of_parts(&rows),
-                                    .n_rows = rows.n_rows,
-                                    .only_look = only_look};
+    const ef_row_change change = {.leave = rows.all != NULL ? rows.all : rows.here.data,
+                                  .ids = ef_ids_of_parts(&rows),
+                                  .n_rows = rows.n_rows,
+                                  .only_look = only_look};
     report->n_requested = shared.request.n_ids + shared.request.n_owners;
     report->n_missing = rows.n_missing;
     report->n_forgotten = rows.n_rows;
@@ -130,8 +130,8 @@ static efface_status share_rows(efface_store *store, const efface_data *data, co
 /* ---------------------------------------------------------------- learn */
 
 /* Whether this part has one of the rows that come. */
-static efface_status find_here(efface_store *store, const shared_rows *rows, bool *any,
-                               uint64_t *which, efface_error *error) {
+static efface_status find_in_part(efface_store *store, const shared_rows *rows, bool *any,
+                                  uint64_t *which, efface_error *error) {
     const size_t n = rows->data->n_rows;
     bool *const there = ef_alloc_zero(n, sizeof *there);
     const efface_status status = there != NULL
@@ -165,7 +165,7 @@ static efface_status take_new(efface_store *store, const efface_store_change *ch
         if (status == EFFACE_OK)
             status = share_rows(store, data, ids, change->texts, rows, error);
         if (status == EFFACE_OK)
-            status = find_here(store, rows, &any, &which, error);
+            status = find_in_part(store, rows, &any, &which, error);
         if (status == EFFACE_OK && any && drawn == 0)
             status = ef_fail_known_id(which, error);
         if (status == EFFACE_OK)
@@ -215,7 +215,7 @@ static efface_status pick_own(efface_store *store, const ef_part_tasks *tasks, e
     return status;
 }
 
-static efface_status learn(efface_store *store, ef_task *task, efface_error *error) {
+static efface_status learn_in_parts(efface_store *store, ef_task *task, efface_error *error) {
     const efface_data *const data = task->change->data;
     efface_store_report *const report = &task->change->report;
     shared_rows rows = {.data = NULL};
@@ -239,7 +239,7 @@ static efface_status learn(efface_store *store, ef_task *task, efface_error *err
     if (status == EFFACE_OK)
         status = pick_own(store, &tasks, &own, error);
     const size_t n = rows.data != NULL ? rows.data->n_rows : 0;
-    const ef_store_change change = {.come = rows.data, .here = own, .ids = rows.ids, .n_rows = n};
+    const ef_row_change change = {.come = rows.data, .here = own, .ids = rows.ids, .n_rows = n};
     report->n_requested = report->n_learned = n;
     if (status == EFFACE_OK)
         status = keep_ids(task, rows.ids, n, error);
@@ -274,7 +274,7 @@ static efface_status make_updated(efface_store *store, const efface_store_change
     return status;
 }
 
-static efface_status update(efface_store *store, ef_task *task, efface_error *error) {
+static efface_status update_in_parts(efface_store *store, ef_task *task, efface_error *error) {
     const efface_data *const data = task->change->data;
     efface_store_report *const report = &task->change->report;
     const bool leads = ef_store_leads(store);
@@ -294,10 +294,10 @@ static efface_status update(efface_store *store, ef_task *task, efface_error *er
         status = make_updated(store, task->change, &old, &rows, error);
     if (status == EFFACE_OK)
         status = keep_ids(task, rows.ids, old.n_rows, error);
-    const ef_store_change change = {.leave = leads ? old.all : old.here.data,
-                                    .come = rows.data,
-                                    .ids = rows.ids,
-                                    .n_rows = old.n_rows};
+    const ef_row_change change = {.leave = leads ? old.all : old.here.data,
+                                  .come = rows.data,
+                                  .ids = rows.ids,
+                                  .n_rows = old.n_rows};
     report->n_requested = report->n_updated = old.n_rows;
     if (status == EFFACE_OK && change.n_rows != 0)
         status = ef_models_follow(store, &change, report, error);
@@ -320,9 +320,9 @@ static efface_status update(efface_store *store, ef_task *task, efface_error *er
 static efface_status do_change(efface_store *store, ef_task *task, bool only_look,
                                efface_error *error) {
     switch (task->change->kind) {
-    case EFFACE_CHANGE_FORGET: return forget(store, task, only_look, error);
-    case EFFACE_CHANGE_LEARN: return learn(store, task, error);
-    case EFFACE_CHANGE_UPDATE: return update(store, task, error);
+    case EFFACE_CHANGE_FORGET: return forget_in_parts(store, task, only_look, error);
+    case EFFACE_CHANGE_LEARN: return learn_in_parts(store, task, error);
+    case EFFACE_CHANGE_UPDATE: return update_in_parts(store, task, error);
     }
     return EFFACE_OK;
 }

@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "store/cluster/cluster.h"
 
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/file/transactions.h"
@@ -143,7 +144,7 @@ static efface_status finish_request(efface_store *store, uint64_t n_requests, ef
 /* Other processes may be about to finish a request: how long to wait for them is up to rank 0. */
 static efface_status wait_for_others(efface_store *store, double since, bool *again,
                                      efface_error *error) {
-    uint64_t waits = ef_store_now() - since < store->wait_seconds;
+    uint64_t waits = ef_clock_seconds() - since < store->wait_seconds;
     const efface_status status =
         ef_team_broadcast(store->cluster->team, &waits, sizeof waits, 0, error);
     const struct timespec moment = {.tv_nsec = WAIT_NANOSECONDS};
@@ -164,7 +165,7 @@ static efface_status fail_unfinished(ef_team *team, efface_error *error) {
 
 efface_status ef_cluster_begin(efface_store *store, bool writes, efface_error *error) {
     ef_team *const team = store->cluster->team;
-    const double since = ef_store_now();
+    const double since = ef_clock_seconds();
     ef_team_begin(team);
     for (;;) {
         last_request last;

@@ -67,7 +67,7 @@ efface_status ef_journal_write(efface_store *store, const ef_writer *journal, ef
     return status;
 }
 
-static bool is_whole(const ef_writer *w, const ef_head *head) {
+static bool journal_is_whole(const ef_writer *w, const ef_head *head) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     if (w->n_bytes < 12 + sizeof digest)
         return false;
@@ -95,7 +95,7 @@ efface_status ef_journal_read(efface_store *store, unsigned char **bytes, size_t
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK && w.failed)
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK && !is_whole(&w, &store->head))
+    if (status == EFFACE_OK && !journal_is_whole(&w, &store->head))
         status = ef_store_corrupt(error, "the journal of its last request is invalid");
     if (status == EFFACE_OK) {
         *bytes = w.bytes;

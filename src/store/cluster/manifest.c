@@ -57,7 +57,7 @@ efface_status ef_manifest_write(int file, const ef_manifest *manifest, const cha
                                              : ef_fail_system(path, "cannot be written", error);
 }
 
-static bool parse(const char *text, ef_manifest *manifest) {
+static bool parse_manifest(const char *text, ef_manifest *manifest) {
     char id[2 * EF_CLUSTER_ID_BYTES + 1] = "";
     size_t n_bytes = 0;
     int end = 0;
@@ -91,7 +91,7 @@ efface_status ef_manifest_read(const char *folder, ef_manifest *manifest, efface
     const ssize_t n = file >= 0 ? read(file, text, MANIFEST_BYTES) : 0;
     if (n < 0)
         status = ef_fail_system(path, "cannot be read", error);
-    else if (status == EFFACE_OK && !parse(text, manifest))
+    else if (status == EFFACE_OK && !parse_manifest(text, manifest))
         status =
             ef_fail(error, EFFACE_E_FORMAT, "%s is damaged, or of a newer version of efface", path);
     if (file >= 0)

@@ -41,7 +41,7 @@ static efface_status share_waiting(ef_following *f, efface_store_report *report,
 }
 
 /* Only rank 0 has reports of the models in the end. */
-efface_status ef_cluster_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_cluster_follow(efface_store *store, const ef_row_change *change,
                                 efface_store_report *report, efface_error *error) {
     ef_following f = {.store = store, .change = change};
     efface_status status = ef_store_leads(store) ? ef_following_try(&f, report, error) : EFFACE_OK;
@@ -60,9 +60,9 @@ efface_status ef_cluster_follow(efface_store *store, const ef_store_change *chan
 
 /* ---------------------------------------------------------------- adding */
 
-static efface_status add_model(efface_store *store, ef_record *record,
-                               const efface_new_model *asked, efface_data **data,
-                               efface_model **model, efface_error *error) {
+static efface_status add_in_parts(efface_store *store, ef_record *record,
+                                  const efface_new_model *asked, efface_data **data,
+                                  efface_model **model, efface_error *error) {
     const ef_parts *const parts = store->parts;
     efface_status status = parts->lead(store, ef_model_check_free, record->name, NULL, 0, error);
     if (status == EFFACE_OK)
@@ -87,7 +87,7 @@ efface_status ef_cluster_add(efface_store *store, const efface_new_model *asked,
         return status;
     status = ef_record_new(store, asked, &record, error);
     if (status == EFFACE_OK)
-        status = add_model(store, &record, asked, &data, &made, error);
+        status = add_in_parts(store, &record, asked, &data, &made, error);
     status = ef_store_end(store, status, error);
     if (status == EFFACE_OK) {
         *model = made;

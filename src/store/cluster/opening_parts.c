@@ -161,14 +161,14 @@ efface_status ef_parts_open(const char *path, const efface_store_options *option
 
 /* ---------------------------------------------------------------- what is known */
 
-static efface_status count_groups(efface_store *store, ef_group_kind kind, uint64_t *n,
-                                  efface_error *error) {
-    ef_group_list list;
-    const efface_status status = ef_shared_groups(store, kind, false, &list, error);
+static efface_status count_member_sets(efface_store *store, ef_member_kind kind, uint64_t *n,
+                                       efface_error *error) {
+    ef_member_set_list list;
+    const efface_status status = ef_shared_member_sets(store, kind, false, &list, error);
     if (status != EFFACE_OK)
         return status;
     *n = list.n_groups;
-    ef_group_list_free(&list);
+    ef_member_set_list_free(&list);
     return EFFACE_OK;
 }
 
@@ -182,9 +182,9 @@ efface_status ef_cluster_info(efface_store *store, efface_store_info *info, effa
     if (status == EFFACE_OK)
         status = ef_team_least(team, &labels, 1, 1, error);
     if (status == EFFACE_OK)
-        status = count_groups(store, EF_GROUP_OWNER, &info->n_owners, error);
+        status = count_member_sets(store, EF_MEMBER_OWNER, &info->n_owners, error);
     if (status == EFFACE_OK)
-        status = count_groups(store, EF_GROUP_LABEL, &info->n_labels, error);
+        status = count_member_sets(store, EF_MEMBER_LABEL, &info->n_labels, error);
     info->n_rows = (uint64_t)sums[0];
     info->n_unowned_rows = (uint64_t)sums[1];
     info->file_bytes = (uint64_t)sums[2];

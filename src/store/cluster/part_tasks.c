@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static size_t position_of(const ef_part_tasks *tasks, size_t i) {
+static size_t task_position(const ef_part_tasks *tasks, size_t i) {
     return tasks->order != NULL ? tasks->order[i] : i;
 }
 
@@ -19,7 +19,7 @@ void ef_part_task_write(ef_writer *w, const ef_part_tasks *tasks, uint32_t part)
     ef_write_u32(w, (uint32_t)tasks->owner_kind);
     ef_write_u64(w, end - begin);
     for (size_t i = begin; i < end; i++) {
-        const size_t position = position_of(tasks, i);
+        const size_t position = task_position(tasks, i);
         if (tasks->kind == EFFACE_CHANGE_FORGET)
             ef_write_u64(w, tasks->ids[position]);
         else
@@ -43,8 +43,8 @@ static efface_status look_up_all(efface_store *store, const uint64_t *ids, size_
     return status;
 }
 
-static efface_status forget(efface_store *store, ef_decoder *task, uint64_t n,
-                            efface_error *error) {
+static efface_status task_forget(efface_store *store, ef_decoder *task, uint64_t n,
+                                 efface_error *error) {
     ef_found found = {NULL, NULL, 0};
     if (!ef_decoder_has(task, (size_t)n, sizeof(uint64_t)))
         return ef_store_corrupt(error, "the ids of a request are incomplete");
@@ -61,8 +61,8 @@ static efface_status forget(efface_store *store, ef_decoder *task, uint64_t n,
 }
 
 /* The rows of a set in the order in which others stand that have the same ids. */
-static efface_status put_in_order(const efface_data *rows, const efface_data *as, efface_data **out,
-                                  efface_error *error) {
+static efface_status task_put_in_order(const efface_data *rows, const efface_data *as,
+                                       efface_data **out, efface_error *error) {
     ef_writer w = {0};
     efface_data *made = NULL;
     for (size_t i = 0; i < as->n_rows; i++) {
@@ -85,15 +85,15 @@ static efface_status put_in_order(const efface_data *rows, const efface_data *as
     return status;
 }
 
-static efface_status replace(efface_store *store, const efface_data *rows,
-                             const efface_texts *texts, efface_error *error) {
+static efface_status task_replace(efface_store *store, const efface_data *rows,
+                                  const efface_texts *texts, efface_error *error) {
     ef_found found = {NULL, NULL, 0};
     efface_data *made = NULL;
     uint64_t *const ids = ef_list_ids(rows);
     efface_status status =
         ids != NULL ? look_up_all(store, ids, rows->n_rows, &found, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = put_in_order(rows, found.data, &made, error);
+        status = task_put_in_order(rows, found.data, &made, error);
     if (status == EFFACE_OK)
         status = ef_rows_replace(store, &found, made, texts, error);
     efface_data_free(made);
@@ -114,7 +114,7 @@ static efface_status take_rows(efface_store *store, efface_change_kind kind, ef_
     if (status == EFFACE_OK)
         status = ef_row_bytes_read(task, n, rows, texts, error);
     if (status == EFFACE_OK && kind == EFFACE_CHANGE_UPDATE)
-        status = replace(store, rows, texts, error);
+        status = task_replace(store, rows, texts, error);
     else if (status == EFFACE_OK)
         status = ef_buckets_fit(store, store->head.n_rows + n, error);
     if (status == EFFACE_OK && kind == EFFACE_CHANGE_LEARN)
@@ -138,6 +138,6 @@ efface_status ef_part_task_do(efface_store *store, ef_decoder task, efface_error
     store->head_changed = true;
     if (n == 0)
         return EFFACE_OK;
-    return kind == EFFACE_CHANGE_FORGET ? forget(store, &task, n, error)
+    return kind == EFFACE_CHANGE_FORGET ? task_forget(store, &task, n, error)
                                         : take_rows(store, kind, &task, n, error);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void write_text(ef_writer *w, const char *text) {
+static void write_row_text(ef_writer *w, const char *text) {
     const size_t n = text != NULL ? strlen(text) : 0;
     ef_write_u32(w, text != NULL ? (uint32_t)n + 1 : 0);
     if (n != 0)
@@ -23,17 +23,17 @@ void ef_row_bytes_write(ef_writer *w, const efface_data *rows, size_t position, 
     ef_write_u64(w, (uint64_t)row.label);
     for (uint32_t j = 0; j < rows->n_columns; j++)
         ef_write_f32(w, ef_data_value(rows, position, j));
-    write_text(w, text != NULL ? text : efface_texts_find(texts, EFFACE_TEXT_ID, id));
-    write_text(w, row.owner != EFFACE_NO_OWNER
-                      ? efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner)
-                      : NULL);
-    write_text(w, row.label != EFFACE_NO_LABEL
-                      ? efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)row.label)
-                      : NULL);
+    write_row_text(w, text != NULL ? text : efface_texts_find(texts, EFFACE_TEXT_ID, id));
+    write_row_text(w, row.owner != EFFACE_NO_OWNER
+                          ? efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner)
+                          : NULL);
+    write_row_text(w, row.label != EFFACE_NO_LABEL
+                          ? efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)row.label)
+                          : NULL);
 }
 
-static efface_status read_text(ef_decoder *r, efface_texts *texts, efface_text_kind kind,
-                               uint64_t number, efface_error *error) {
+static efface_status read_row_text(ef_decoder *r, efface_texts *texts, efface_text_kind kind,
+                                   uint64_t number, efface_error *error) {
     const size_t n = ef_read_u32(r);
     if (n == 0 || !ef_decoder_has(r, n - 1, 1))
         return EFFACE_OK;
@@ -43,17 +43,17 @@ static efface_status read_text(ef_decoder *r, efface_texts *texts, efface_text_k
     return texts != NULL ? efface_texts_add(texts, kind, number, text, n - 1, error) : EFFACE_OK;
 }
 
-static efface_status read_row(ef_decoder *r, float *values, efface_data *rows, efface_texts *texts,
-                              efface_error *error) {
+static efface_status read_whole_row(ef_decoder *r, float *values, efface_data *rows,
+                                    efface_texts *texts, efface_error *error) {
     const uint64_t id = ef_read_u64(r), owner = ef_read_u64(r);
     const int64_t weight = (int64_t)ef_read_u64(r), label = (int64_t)ef_read_u64(r);
     for (uint32_t j = 0; j < rows->n_columns; j++)
         values[j] = ef_read_f32(r);
-    efface_status status = read_text(r, texts, EFFACE_TEXT_ID, id, error);
+    efface_status status = read_row_text(r, texts, EFFACE_TEXT_ID, id, error);
     if (status == EFFACE_OK)
-        status = read_text(r, texts, EFFACE_TEXT_OWNER, owner, error);
+        status = read_row_text(r, texts, EFFACE_TEXT_OWNER, owner, error);
     if (status == EFFACE_OK)
-        status = read_text(r, texts, EFFACE_TEXT_LABEL, (uint64_t)label, error);
+        status = read_row_text(r, texts, EFFACE_TEXT_LABEL, (uint64_t)label, error);
     if (status != EFFACE_OK || r->failed)
         return status;
     const efface_rows row = {.n_rows = 1,
@@ -70,7 +70,7 @@ efface_status ef_row_bytes_read(ef_decoder *r, uint64_t n, efface_data *rows, ef
     float *const values = ef_alloc(rows->n_columns, sizeof *values);
     efface_status status = values != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (uint64_t i = 0; status == EFFACE_OK && !r->failed && i < n; i++)
-        status = read_row(r, values, rows, texts, error);
+        status = read_whole_row(r, values, rows, texts, error);
     ef_free(values);
     return status == EFFACE_OK && r->failed
                ? ef_store_corrupt(error, "rows of a request are incomplete")

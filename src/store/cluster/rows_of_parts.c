@@ -2,6 +2,7 @@
  * missing. */
 #include "store/cluster/rows_of_parts.h"
 
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/cluster/cluster.h"
@@ -12,11 +13,6 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- what is asked */
-
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 efface_status ef_request_share(ef_team *team, const efface_request *asked, ef_shared_request *to,
                                efface_error *error) {
@@ -34,7 +30,7 @@ efface_status ef_request_share(ef_team *team, const efface_request *asked, ef_sh
             words[2] = (uint64_t)asked->missing;
             if (asked->n_ids != 0) {
                 memcpy(words + 3, asked->ids, asked->n_ids * sizeof *words);
-                qsort(words + 3, asked->n_ids, sizeof *words, compare_ids);
+                ef_ids_sort(words + 3, asked->n_ids);
             }
             if (asked->n_owners != 0)
                 memcpy(words + 3 + asked->n_ids, asked->owners, asked->n_owners * sizeof *words);
@@ -72,7 +68,7 @@ void ef_rows_of_parts_free(ef_rows_of_parts *rows) {
 static efface_status judge_missing(efface_store *store, const efface_request *request,
                                    ef_rows_of_parts *rows, efface_error *error) {
     const size_t n = request->n_ids + request->n_owners;
-    ef_missing missing = {.n_missing = 0};
+    ef_absent missing = {.n_missing = 0};
     int64_t *const there = ef_alloc_zero(n, sizeof *there);
     efface_status status = there != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < request->n_ids; i++) {
@@ -80,9 +76,10 @@ static efface_status judge_missing(efface_store *store, const efface_request *re
         there[i] = efface_data_find(rows->here.data, request->ids[i], &position) == EFFACE_OK;
     }
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
-        ef_group group;
+        ef_member_set group;
         bool found = false;
-        status = ef_group_find(store, EF_GROUP_OWNER, request->owners[i], &group, &found, error);
+        status =
+            ef_member_set_find(store, EF_MEMBER_OWNER, request->owners[i], &group, &found, error);
         there[request->n_ids + i] = found;
         if (found)
             ef_free(group.text);
@@ -91,18 +88,18 @@ static efface_status judge_missing(efface_store *store, const efface_request *re
         status = ef_team_sum(ef_store_team(store), there, n, error);
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
         if (there[request->n_ids + i] == 0)
-            ef_missing_note(&missing, "owner", request->owners[i], 1);
+            ef_absent_note(&missing, "owner", request->owners[i], 1);
     for (size_t i = 0, n_times; status == EFFACE_OK && i < request->n_ids; i += n_times) {
         for (n_times = 1;
              i + n_times < request->n_ids && request->ids[i + n_times] == request->ids[i];)
             n_times++;
         if (there[i] == 0)
-            ef_missing_note(&missing, "id", request->ids[i], n_times);
+            ef_absent_note(&missing, "id", request->ids[i], n_times);
     }
     ef_free(there);
     if (status != EFFACE_OK)
         return status;
-    status = ef_missing_judge(&missing, request, error);
+    status = ef_absent_judge(&missing, request, error);
     if (status != EFFACE_OK)
         ef_team_fail(ef_store_team(store)); /* all ranks find the same */
     rows->n_missing = missing.n_missing;

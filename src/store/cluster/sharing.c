@@ -71,7 +71,7 @@ static bool read_blob(ef_decoder *r, unsigned char **bytes, size_t *n_bytes) {
     return *bytes != NULL;
 }
 
-static void write_record(ef_writer *w, const ef_record *record) {
+static void encode_record(ef_writer *w, const ef_record *record) {
     ef_writer params = {0};
     record->family->write_params(&params, record->params, record->n_columns);
     w->failed |= params.failed;
@@ -88,7 +88,7 @@ static void write_record(ef_writer *w, const ef_record *record) {
     ef_free(params.bytes);
 }
 
-static efface_status read_record(ef_decoder *r, ef_record *record, efface_error *error) {
+static efface_status decode_record(ef_decoder *r, ef_record *record, efface_error *error) {
     ef_read_bytes(r, record->name, sizeof record->name);
     record->family = ef_family_of((efface_family)ef_read_u32(r));
     record->n_columns = ef_read_u32(r);
@@ -119,13 +119,13 @@ efface_status ef_record_share(efface_store *store, ef_record *record, efface_err
     ef_team *const team = ef_store_team(store);
     ef_writer w = {0};
     if (ef_store_leads(store))
-        write_record(&w, record);
+        encode_record(&w, record);
     efface_status status =
         w.failed ? ef_fail_memory(error) : ef_team_share(team, &w.bytes, &w.n_bytes, error);
     if (status == EFFACE_OK && !ef_store_leads(store)) {
         ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
         *record = (ef_record){.n_columns = 0};
-        status = read_record(&r, record, error);
+        status = decode_record(&r, record, error);
         if (status != EFFACE_OK)
             ef_record_free(record);
     }
@@ -148,20 +148,21 @@ efface_status ef_shared_record(efface_store *store, const char *name, bool with_
 
 /* ---------------------------------------------------------------- owners and labels */
 
-void ef_group_list_free(ef_group_list *list) {
+void ef_member_set_list_free(ef_member_set_list *list) {
     for (size_t i = 0; i < list->n_groups; i++)
         ef_free(list->groups[i].text);
     ef_free(list->groups);
-    *list = (ef_group_list){NULL, 0};
+    *list = (ef_member_set_list){NULL, 0};
 }
 
 typedef struct gathering {
     ef_writer w;
-    ef_group_kind kind;
+    ef_member_kind kind;
     bool with_texts;
 } gathering;
 
-static efface_status write_group(void *context, const ef_group *group, efface_error *error) {
+static efface_status encode_member_set(void *context, const ef_member_set *group,
+                                       efface_error *error) {
     (void)error;
     gathering *const g = context;
     if (group->kind != g->kind)
@@ -175,19 +176,19 @@ static efface_status write_group(void *context, const ef_group *group, efface_er
     return EFFACE_OK;
 }
 
-static int compare_groups(const void *a, const void *b) {
-    const ef_group *const x = a, *const y = b;
+static int compare_member_sets(const void *a, const void *b) {
+    const ef_member_set *const x = a, *const y = b;
     return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Groups that several parts have become one. */
-static void unite(ef_group_list *list) {
+static void unite_member_sets(ef_member_set_list *list) {
     size_t n = 0;
     if (list->n_groups != 0)
-        qsort(list->groups, list->n_groups, sizeof *list->groups, compare_groups);
+        qsort(list->groups, list->n_groups, sizeof *list->groups, compare_member_sets);
     for (size_t i = 0; i < list->n_groups; i++) {
-        ef_group *const next = &list->groups[i];
-        ef_group *const last = n != 0 ? &list->groups[n - 1] : NULL;
+        ef_member_set *const next = &list->groups[i];
+        ef_member_set *const last = n != 0 ? &list->groups[n - 1] : NULL;
         if (last == NULL || last->number != next->number) {
             list->groups[n++] = *next;
             continue;
@@ -201,15 +202,15 @@ static void unite(ef_group_list *list) {
     list->n_groups = n;
 }
 
-static efface_status read_groups(const ef_gathered *all, uint32_t n_ranks, ef_group_list *list,
-                                 efface_error *error) {
+static efface_status decode_member_sets(const ef_gathered *all, uint32_t n_ranks,
+                                        ef_member_set_list *list, efface_error *error) {
     ef_decoder r = {.bytes = all->bytes, .n_bytes = all->begins[n_ranks]};
     list->groups = ef_alloc(r.n_bytes / 24 + 1, sizeof *list->groups);
     if (list->groups == NULL)
         return ef_fail_memory(error);
     while (r.n_bytes != 0) {
-        ef_group *const group = &list->groups[list->n_groups];
-        *group = (ef_group){.number = ef_read_u64(&r)};
+        ef_member_set *const group = &list->groups[list->n_groups];
+        *group = (ef_member_set){.number = ef_read_u64(&r)};
         group->n_rows = ef_read_u64(&r);
         const size_t n = (size_t)ef_read_u64(&r);
         if (n != 0) {
@@ -220,25 +221,25 @@ static efface_status read_groups(const ef_gathered *all, uint32_t n_ranks, ef_gr
         }
         list->n_groups++;
     }
-    unite(list);
+    unite_member_sets(list);
     return EFFACE_OK;
 }
 
-efface_status ef_shared_groups(efface_store *store, ef_group_kind kind, bool with_texts,
-                               ef_group_list *list, efface_error *error) {
+efface_status ef_shared_member_sets(efface_store *store, ef_member_kind kind, bool with_texts,
+                                    ef_member_set_list *list, efface_error *error) {
     ef_team *const team = ef_store_team(store);
     gathering g = {.kind = kind, .with_texts = with_texts};
     ef_gathered all = {0};
-    *list = (ef_group_list){NULL, 0};
-    efface_status status = ef_groups_each(store, write_group, &g, error);
+    *list = (ef_member_set_list){NULL, 0};
+    efface_status status = ef_member_sets_each(store, encode_member_set, &g, error);
     if (status == EFFACE_OK && g.w.failed)
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = ef_team_gather(team, g.w.bytes, g.w.n_bytes, EFFACE_EVERY_RANK, &all, error);
     if (status == EFFACE_OK)
-        status = read_groups(&all, team->group.size, list, error);
+        status = decode_member_sets(&all, team->group.size, list, error);
     if (status != EFFACE_OK)
-        ef_group_list_free(list);
+        ef_member_set_list_free(list);
     ef_gathered_free(&all);
     ef_free(g.w.bytes);
     return status;

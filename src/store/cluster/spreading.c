@@ -70,7 +70,7 @@ static efface_status lock_old(spreading *s, efface_error *error) {
 }
 
 /* Parts that have not followed the last request do so. */
-static efface_status catch_up(spreading *s, efface_error *error) {
+static efface_status catch_up_old(spreading *s, efface_error *error) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     bool found = false;
@@ -143,11 +143,11 @@ static efface_status share_columns(spreading *s, efface_error *error) {
 
 /* ---------------------------------------------------------------- rows */
 
-static efface_status add_text(void *context, const ef_group *group, efface_error *error) {
+static efface_status add_old_text(void *context, const ef_member_set *group, efface_error *error) {
     efface_texts *const texts = context;
     return group->text != NULL
                ? efface_texts_add(
-                     texts, group->kind == EF_GROUP_OWNER ? EFFACE_TEXT_OWNER : EFFACE_TEXT_LABEL,
+                     texts, group->kind == EF_MEMBER_OWNER ? EFFACE_TEXT_OWNER : EFFACE_TEXT_LABEL,
                      group->number, group->text, strlen(group->text), error)
                : EFFACE_OK;
 }
@@ -157,7 +157,7 @@ static efface_status read_old(efface_store *old, ef_found *rows, efface_texts **
                               efface_error *error) {
     efface_status status = efface_texts_create(texts, error);
     if (status == EFFACE_OK)
-        status = ef_groups_each(old, add_text, *texts, error);
+        status = ef_member_sets_each(old, add_old_text, *texts, error);
     return status == EFFACE_OK ? ef_rows_load_texts(old, rows, error) : status;
 }
 
@@ -262,7 +262,7 @@ static efface_status copy_models(efface_store *from, efface_store *to, efface_er
     return status;
 }
 
-static efface_status fill(efface_store *store, const void *what, efface_error *error) {
+static efface_status fill_new_part(efface_store *store, const void *what, efface_error *error) {
     const spreading *const s = what;
     efface_status status = ef_store_write_empty(store, s->columns, error);
     for (uint32_t round = 0; status == EFFACE_OK && round < n_rounds(s); round++)
@@ -337,7 +337,7 @@ static efface_status make_new(spreading *s, efface_error *error) {
     if (status == EFFACE_OK) {
         (void)unlink(path); /* of an attempt that was not finished */
         made = true;        /* even a failure may leave the file, if only its name is in doubt */
-        status = ef_store_make(path, &how, &head, fill, s, error);
+        status = ef_store_make(path, &how, &head, fill_new_part, s, error);
     }
     status = ef_team_agree(s->team, status, error);
     if (status == EFFACE_OK)
@@ -349,7 +349,7 @@ static efface_status make_new(spreading *s, efface_error *error) {
     return status;
 }
 
-static efface_status spread(spreading *s, efface_error *error) {
+static efface_status spread_rows(spreading *s, efface_error *error) {
     efface_status status =
         ef_team_agree(s->team, ef_shared_manifest(s->team, s->folder, &s->from, error), error);
     if (status == EFFACE_OK) {
@@ -361,7 +361,7 @@ static efface_status spread(spreading *s, efface_error *error) {
     if (status == EFFACE_OK)
         status = lock_old(s, error);
     if (status == EFFACE_OK)
-        status = catch_up(s, error);
+        status = catch_up_old(s, error);
     if (status == EFFACE_OK)
         status = share_columns(s, error);
     status = ef_team_agree(s->team, status, error);
@@ -379,7 +379,7 @@ efface_status efface_store_spread(const char *path, const efface_store_options *
     if (status != EFFACE_OK)
         return status;
     spreading s = {.team = cluster->team, .folder = path, .options = options};
-    status = spread(&s, error);
+    status = spread_rows(&s, error);
     /* What the old parts did to be read is taken back. */
     for (uint32_t i = 0; i < s.n_old; i++)
         efface_store_close(s.old[i]);

@@ -41,7 +41,7 @@ efface_status ef_store_write_empty(efface_store *store, const efface_data *colum
     if (status == EFFACE_OK)
         status = ef_buckets_make(store, error);
     if (status == EFFACE_OK)
-        status = ef_groups_make(store, 1, error);
+        status = ef_member_sets_make(store, 1, error);
     return status;
 }
 

@@ -16,7 +16,7 @@
  *                                                       u64  0
  *                                                       32   digest of the last receipt
  *
- * A part of a store (cluster/cluster.h) has 32 bytes more:
+ * A part of a store (parts.h) has 32 bytes more:
  *
  *     u32  part, from 0        u32  parts               16   id of the cluster
  *                                                       u64  requests that it has followed
@@ -50,7 +50,7 @@ static ef_u128 read_sum(ef_decoder *r) {
     return (ef_u128)ef_read_u64(r) << 64 | low;
 }
 
-static void encode(ef_writer *w, const ef_head *h) {
+static void encode_head(ef_writer *w, const ef_head *h) {
     ef_write_u32(w, h->n_columns);
     ef_write_u32(w, (h->keeps_texts ? KEEPS_TEXTS : 0) | (h->key_outside ? KEY_OUTSIDE : 0) |
                         (uint32_t)h->id_kind << ID_KIND_SHIFT |
@@ -101,7 +101,7 @@ static bool is_power_of_two(uint64_t n) {
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-static bool decode(ef_decoder *r, ef_head *h) {
+static bool decode_head(ef_decoder *r, ef_head *h) {
     h->n_columns = ef_read_u32(r);
     const uint32_t flags = ef_read_u32(r);
     h->keeps_texts = (flags & KEEPS_TEXTS) != 0;
@@ -132,7 +132,7 @@ static bool decode(ef_decoder *r, ef_head *h) {
     return is_plain && is_part_or_whole && !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
            h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&
            h->dense == ef_dense_for(h->dense) && is_power_of_two(h->group_slots) &&
-           h->group_slots == ef_group_slots_for(32 * h->group_slots) && h->total_weight >= 0 &&
+           h->group_slots == ef_member_slots_for(32 * h->group_slots) && h->total_weight >= 0 &&
            h->n_rows <= (uint64_t)h->total_weight && h->n_unowned <= h->n_rows &&
            h->n_models <= UINT32_MAX;
 }
@@ -153,7 +153,7 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
         const ef_decoder found = ef_sql_bytes(statement, 1);
         ef_digest(body.bytes, body.n_bytes, seal);
         if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
-            memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))
+            memcmp(found.bytes, seal, sizeof seal) != 0 || !decode_head(&body, &head))
             status = ef_store_corrupt(error, "its head does not match its seal");
         else
             store->head = head;
@@ -168,7 +168,7 @@ efface_status ef_head_write(efface_store *store, efface_error *error) {
     ef_writer w = {0};
     sqlite3_stmt *statement = NULL;
     unsigned char seal[EFFACE_DIGEST_BYTES];
-    encode(&w, &store->head);
+    encode_head(&w, &store->head);
     if (w.failed) {
         ef_free(w.bytes);
         return ef_fail_memory(error);

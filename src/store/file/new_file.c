@@ -37,7 +37,7 @@ efface_status ef_fail_system(const char *path, const char *what, efface_error *e
     return EFFACE_E_IO;
 }
 
-static bool is_there(const char *path) {
+static bool path_is_there(const char *path) {
     struct stat found;
     return lstat(path, &found) == 0;
 }
@@ -98,7 +98,7 @@ efface_status ef_new_file_begin(ef_new_file *m, const char *path, bool replaces,
                        .file = -1};
     if (m->beside == NULL || m->journal == NULL)
         return ef_fail_memory(error);
-    if (!replaces && is_there(path))
+    if (!replaces && path_is_there(path))
         return ef_fail(error, EFFACE_E_ARGUMENT, "%s exists already; choose another name", path);
     /* SQLite would take it for the journal of the new store, and roll it back. */
     static const char *const endings[] = {"-journal", "-wal"};
@@ -156,7 +156,7 @@ efface_status ef_sync_name(const char *path, efface_error *error) {
     return status;
 }
 
-static efface_status give_name(const ef_new_file *m, efface_error *error) {
+static efface_status name_new_file(const ef_new_file *m, efface_error *error) {
     if (m->replaces)
         return rename(m->beside, m->path) == 0
                    ? EFFACE_OK
@@ -167,7 +167,7 @@ static efface_status give_name(const ef_new_file *m, efface_error *error) {
         return ef_fail(error, EFFACE_E_ARGUMENT, "%s exists already; choose another name", m->path);
     /* A disk without links: between the look and the renaming another file might come. */
     if ((errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP || errno == EMLINK) &&
-        !is_there(m->path) && rename(m->beside, m->path) == 0)
+        !path_is_there(m->path) && rename(m->beside, m->path) == 0)
         return EFFACE_OK;
     return ef_fail_system(m->path, "cannot be created", error);
 }
@@ -176,6 +176,6 @@ efface_status ef_new_file_place(const ef_new_file *m, efface_error *error) {
     efface_status status =
         fsync(m->file) == 0 ? EFFACE_OK : ef_fail_system(m->path, "cannot be created", error);
     if (status == EFFACE_OK)
-        status = give_name(m, error);
+        status = name_new_file(m, error);
     return status == EFFACE_OK ? ef_sync_name(m->path, error) : status;
 }

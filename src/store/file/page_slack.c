@@ -12,7 +12,7 @@
  * cell, then the gap. The first page, which is not cleaned, has the schema and no rows.
  *
  * Other pages begin with the number of a page, big-endian. With fewer than 2^25 pages, which
- * EF_STORE_MOST_PAGES sees to, its first byte is none of the kinds.
+ * EF_STORE_MAX_PAGES sees to, its first byte is none of the kinds.
  */
 #include "store/file/page_slack.h"
 
@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define LEAST_PAGE_BYTES 512
+#define MIN_PAGE_BYTES 512
 
 static size_t u16_at(const unsigned char *bytes) {
     return (size_t)bytes[0] << 8 | bytes[1];
@@ -40,7 +40,7 @@ static int write_clean(sqlite3_file *file, const void *bytes, int n, sqlite3_int
     /* The methods are the first member. */
     ef_clean_file *const to = (ef_clean_file *)(uintptr_t)file->pMethods;
     const bool is_page =
-        at != 0 && n >= LEAST_PAGE_BYTES && (size_t)n <= sizeof to->page && at % n == 0;
+        at != 0 && n >= MIN_PAGE_BYTES && (size_t)n <= sizeof to->page && at % n == 0;
     if (is_page) {
         memcpy(to->page, bytes, (size_t)n);
         clean(to->page, (size_t)n);

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
+#define EF_STORE_MAX_PAGES "33554431" /* 2^25 - 1: 128 GiB */
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {

@@ -65,7 +65,7 @@ static const char *text_of(sqlite3_stmt *statement, int column) {
 }
 
 /* The place of an object among ours, or N_OURS. */
-static size_t find(sqlite3_stmt *statement) {
+static size_t find_item(sqlite3_stmt *statement) {
     size_t i = 0;
     while (i < N_OURS && (strcmp(text_of(statement, 0), ours[i].type) != 0 ||
                           strcmp(text_of(statement, 1), ours[i].name) != 0 ||
@@ -90,7 +90,7 @@ static void name_foreign(char foreign[200], const char *type, const char *name) 
                    plain);
 }
 
-static efface_status compare(efface_store *store, char foreign[200], efface_error *error) {
+static efface_status compare_items(efface_store *store, char foreign[200], efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = true, seen[N_OURS] = {false};
     foreign[0] = '\0';
@@ -100,7 +100,7 @@ static efface_status compare(efface_store *store, char foreign[200], efface_erro
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const size_t found = find(statement);
+        const size_t found = find_item(statement);
         if (sqlite3_errcode(store->db) == SQLITE_NOMEM) {
             status = ef_fail_memory(error);
             break;
@@ -121,7 +121,7 @@ efface_status ef_schema_check(efface_store *store, efface_error *error) {
     int64_t version = 0;
     efface_status status = ef_sql_number(store, "PRAGMA schema_version", &version, error);
     if (status == EFFACE_OK && version != store->schema_version) {
-        status = compare(store, store->foreign, error);
+        status = compare_items(store, store->foreign, error);
         store->schema_version = version;
     }
     return status == EFFACE_OK && store->foreign[0] != '\0' && store->writes

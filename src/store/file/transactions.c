@@ -40,13 +40,13 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
                : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
 }
 
-static void tell(void *context, double part) {
+static void tell_caller(void *context, double part) {
     ef_telling *const t = context;
     if (t->store->progress(t->store->progress_context, part) != 0)
         t->interrupted = true;
 }
 
-static int is_interrupted(void *context) {
+static int caller_interrupts(void *context) {
     return ((ef_telling *)context)->interrupted;
 }
 
@@ -54,8 +54,8 @@ void ef_store_tell(const efface_store *store, efface_params *params, ef_telling 
     *telling = (ef_telling){store, false};
     if (store->progress == NULL)
         return;
-    params->progress = tell;
-    params->interrupted = is_interrupted;
+    params->progress = tell_caller;
+    params->interrupted = caller_interrupts;
     params->interrupt_context = telling;
 }
 
@@ -77,7 +77,7 @@ efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error
 
 /* Takes the transaction back and, if it wrote, lets the connection go: rows that it touched may be
  * in memory that SQLite keeps. */
-static void leave(efface_store *store) {
+static void leave_transaction(efface_store *store) {
     take_back(store);
     store->head_changed = false;
     if (store->in_write)
@@ -85,7 +85,7 @@ static void leave(efface_store *store) {
     store->in_write = false;
 }
 
-static sqlite3_file *file_of(efface_store *store) {
+static sqlite3_file *database_file(efface_store *store) {
     sqlite3_file *file = NULL;
     return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
                    file != NULL && file->pMethods != NULL
@@ -95,7 +95,7 @@ static sqlite3_file *file_of(efface_store *store) {
 
 /* The file's own count of its changes. */
 static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
-    sqlite3_file *const file = file_of(store);
+    sqlite3_file *const file = database_file(store);
     return file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
 }
 
@@ -149,7 +149,7 @@ efface_status ef_file_begin(efface_store *store, bool writes, efface_error *erro
     if (status == EFFACE_OK)
         ef_residents_check(store);
     else
-        leave(store);
+        leave_transaction(store);
     return status;
 }
 
@@ -166,7 +166,7 @@ static efface_status fail_commit(efface_store *store, efface_error *error) {
 /* A transaction is done when the journal is empty. If that could not be synced the commit is an
  * error, and yet the file has changed. A second commit that writes the same again makes it
  * certain. */
-static efface_status commit(efface_store *store, efface_error *error) {
+static efface_status commit_transaction(efface_store *store, efface_error *error) {
     unsigned char before[4];
     const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
                         read_change_counter(store, before);
@@ -203,8 +203,8 @@ efface_status ef_file_end(efface_store *store, efface_status status, efface_erro
     if (status == EFFACE_OK)
         status = ef_file_prepare(store, error);
     if (status == EFFACE_OK)
-        status = commit(store, error);
-    leave(store);
+        status = commit_transaction(store, error);
+    leave_transaction(store);
     return status;
 }
 

@@ -9,8 +9,7 @@
 
 /* A transaction; it begins with the head of the store, whose seal is verified. `end` commits it if
  * `status` is OK, with the head if that has changed, else takes it back, and returns what became of
- * it. In a store in parts (parts.h) all ranks begin and end together, and all find the
- * same status. */
+ * it. All parts of a store (parts.h) begin and end together, and find the same status. */
 efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error);
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error);
 

@@ -13,6 +13,7 @@
 
 #include "base/memory/memory.h"
 #include "base/workers/threads.h"
+#include "efface/efface.h"
 
 #include <sqlite3.h>
 #include <string.h>

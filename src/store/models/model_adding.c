@@ -195,7 +195,7 @@ static efface_status follow_departures(adding *a, const news *n, efface_error *e
 }
 
 /* Makes the model that of the rows as they are now. */
-static efface_status catch_up(adding *a, efface_error *error) {
+static efface_status catch_up_model(adding *a, efface_error *error) {
     const ef_head *const now = &a->store->head;
     if (now->rows_sum == a->head.rows_sum && now->n_rows == a->head.n_rows)
         return EFFACE_OK;
@@ -253,11 +253,11 @@ static efface_status copy_rows(adding *a, efface_error *error) {
     return ef_store_end(a->store, status, error);
 }
 
-static efface_status write_model(adding *a, efface_error *error) {
+static efface_status write_new_model(adding *a, efface_error *error) {
     efface_status status = ef_store_begin(a->store, true, error);
     if (status != EFFACE_OK)
         return status;
-    status = catch_up(a, error);
+    status = catch_up_model(a, error);
     if (status == EFFACE_OK)
         status = ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error);
     if (status == EFFACE_OK)
@@ -274,7 +274,7 @@ efface_status ef_add_in_file(efface_store *store, const efface_new_model *asked,
     if (status == EFFACE_OK)
         status = ef_model_fit_asked(store, &a.record, asked, a.data, &a.model, error);
     if (status == EFFACE_OK)
-        status = write_model(&a, error);
+        status = write_new_model(&a, error);
     if (status == EFFACE_OK) {
         *model = a.model;
         a.model = NULL;

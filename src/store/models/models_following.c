@@ -7,9 +7,9 @@
  * together. A model that was fitted when its method was defined in another way is fitted again
  * then, before it follows. A store may keep rows and models in memory instead (residents.h).
  */
-#define _POSIX_C_SOURCE 200809L
 #include "store/models/models_following.h"
 
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
@@ -19,16 +19,9 @@
 #include "store/store.h"
 
 #include <string.h>
-#include <time.h>
-
-double ef_store_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 efface_status ef_record_takes(const efface_store *store, const ef_record *record,
-                              const ef_store_change *change, efface_error *error) {
+                              const ef_row_change *change, efface_error *error) {
     const efface_data *const rows = change->come;
     if (rows == NULL || rows->n_missing == 0 || ef_takes_missing(record->family, record->params))
         return EFFACE_OK;
@@ -60,7 +53,7 @@ static void note_rows(ef_change *to, ef_counts *counts, const ef_record *record,
     }
 }
 
-static efface_status make_change(const ef_store_change *change, const ef_record *record,
+static efface_status make_change(const ef_row_change *change, const ef_record *record,
                                  ef_counts *counts, ef_change *to, efface_error *error) {
     const bool both = change->leave != NULL && change->come != NULL;
     const uint32_t d = change->leave != NULL ? change->leave->n_columns : change->come->n_columns;
@@ -84,7 +77,7 @@ static efface_status make_change(const ef_store_change *change, const ef_record 
 /* `done` is false if rows are needed; the model is then as it was. */
 static efface_status follow_cold(const ef_following *f, ef_record *record, efface_model **model,
                                  bool *done, efface_report *report, efface_error *error) {
-    const ef_store_change *const change = f->change;
+    const ef_row_change *const change = f->change;
     ef_counts counts;
     ef_change to = {0};
     *done = false;
@@ -112,7 +105,7 @@ void ef_report_outdated(efface_report *report) {
 /* Tries a model cold; if that is not enough, it waits for its rows. */
 static efface_status try_model(ef_following *f, const char *name, efface_model_report *report,
                                ef_u128 *seals, efface_error *error) {
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     ef_record record;
     efface_model *model = NULL;
     bool done = false;
@@ -130,7 +123,7 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
         status = follow_cold(f, &record, &model, &done, &report->report, error);
     done |= f->change->only_look && model == NULL;
     memcpy(report->after, record.digest, sizeof report->after);
-    report->report.seconds = ef_store_now() - begin;
+    report->report.seconds = ef_clock_seconds() - begin;
     if (status == EFFACE_OK && !done) {
         f->waiting[f->n_waiting++] =
             (ef_waiting){.record = record, .model = model, .report = report};
@@ -151,7 +144,7 @@ bool ef_same_columns(const ef_record *a, const ef_record *b) {
 }
 
 efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,
-                               efface_data *data, const ef_store_change *change,
+                               efface_data *data, const ef_row_change *change,
                                efface_report *reports, efface_error *error) {
     const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
     if (change->come == NULL)
@@ -175,7 +168,7 @@ efface_status ef_models_change(efface_model *const *models, size_t n, const ef_r
 static efface_status follow_together(const ef_following *f, efface_model *const *models, size_t n,
                                      const ef_record *record, efface_data *data,
                                      efface_report *reports, efface_error *error) {
-    const ef_store_change *const change = f->change;
+    const ef_row_change *const change = f->change;
     const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
     if (!change->only_look)
         return ef_models_change(models, n, record, data, change, reports, error);
@@ -189,7 +182,7 @@ static efface_status follow_together(const ef_following *f, efface_model *const 
 static efface_status follow_hot(ef_following *f, ef_waiting *first, efface_data *data,
                                 efface_error *error) {
     const ef_record *const record = &first->record;
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     const size_t room = (size_t)(f->waiting + f->n_waiting - first);
     efface_model **const models = ef_alloc_zero(room, sizeof(efface_model *));
     ef_waiting **const who = ef_alloc(room, sizeof(ef_waiting *));
@@ -213,7 +206,7 @@ static efface_status follow_hot(ef_following *f, ef_waiting *first, efface_data 
         report->report = reports[i];
         if (who[i]->is_new)
             ef_report_outdated(&report->report);
-        report->report.seconds = ef_store_now() - begin;
+        report->report.seconds = ef_clock_seconds() - begin;
         if (!f->change->only_look)
             status = f->store->parts->write_model(f->store, &who[i]->record, models[i],
                                                   ef_data_whole(data), false, error);
@@ -286,7 +279,7 @@ void ef_following_end(ef_following *f) {
     ef_free(f->waiting);
 }
 
-efface_status ef_follow_in_file(efface_store *store, const ef_store_change *change,
+efface_status ef_follow_in_file(efface_store *store, const ef_row_change *change,
                                 efface_store_report *report, efface_error *error) {
     ef_following f = {.store = store, .change = change};
     efface_status status = ef_following_try(&f, report, error);
@@ -296,7 +289,7 @@ efface_status ef_follow_in_file(efface_store *store, const ef_store_change *chan
     return status;
 }
 
-efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_models_follow(efface_store *store, const ef_row_change *change,
                                efface_store_report *report, efface_error *error) {
     const efface_status status = store->residents != NULL
                                      ? ef_residents_follow(store, change, report, error)

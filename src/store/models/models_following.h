@@ -1,24 +1,24 @@
-/* How the models of a store follow a request (following.c). */
+/* How the models of a store follow a request (models_following.c). */
 #ifndef EF_MODELS_FOLLOWING_H
 #define EF_MODELS_FOLLOWING_H
 
 #include "store/models/records.h"
 
 /* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
- * of rows that get other values. The store has not changed yet. In a store in parts, rank 0 has all
- * rows that leave, and all ranks have all others and the ids. */
-typedef struct ef_store_change {
+ * of rows that get other values. The store has not changed yet. Where a store has
+ * parts, the first has all rows that leave, and all parts have all others and the ids. */
+typedef struct ef_row_change {
     const efface_data *leave; /* or NULL */
     const efface_data *come;  /* or NULL */
     const uint64_t *ids;      /* of the rows, in the order of positions */
     size_t n_rows;
     bool only_look;
-    const efface_data *here; /* of the rows that come to a store in parts, those that come to this
-                                part, under their own ids; NULL: it is one file */
-} ef_store_change;
+    const efface_data *here; /* of the rows that come, those that come to this file, under their
+                                own ids; NULL: all do */
+} ef_row_change;
 
 /* Lets all models follow and writes them, unless the request only looks. Fills report->models. */
-efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_models_follow(efface_store *store, const ef_row_change *change,
                                efface_store_report *report, efface_error *error);
 
 /* A model that needs its rows. */
@@ -32,7 +32,7 @@ typedef struct ef_waiting {
 
 typedef struct ef_following {
     efface_store *store;
-    const ef_store_change *change;
+    const ef_row_change *change;
     ef_waiting *waiting;
     size_t n_waiting;
 } ef_following;
@@ -46,25 +46,22 @@ efface_status ef_following_finish(ef_following *f, efface_error *error);
 void ef_following_end(ef_following *f);
 
 /* All of it, for the models of one file. */
-efface_status ef_follow_in_file(efface_store *store, const ef_store_change *change,
+efface_status ef_follow_in_file(efface_store *store, const ef_row_change *change,
                                 efface_store_report *report, efface_error *error);
 
 /* Whether a model takes the rows of a change: it may take no missing values. */
 efface_status ef_record_takes(const efface_store *store, const ef_record *record,
-                              const ef_store_change *change, efface_error *error);
+                              const ef_row_change *change, efface_error *error);
 
 /* Lets models over the same columns, those of `record`, follow together; `data` is their set, and
  * changes with them. All follow or none. */
 efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,
-                               efface_data *data, const ef_store_change *change,
+                               efface_data *data, const ef_row_change *change,
                                efface_report *reports, efface_error *error);
 
 bool ef_same_columns(const ef_record *a, const ef_record *b);
 
 /* Has the report of a model say that it was fitted again because its method was redefined. */
 void ef_report_outdated(efface_report *report);
-
-/* Seconds on a clock that only goes forward. */
-double ef_store_now(void);
 
 #endif

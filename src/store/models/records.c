@@ -120,8 +120,8 @@ static efface_status copy_bytes(ef_decoder reader, unsigned char **bytes, size_t
     return EFFACE_OK;
 }
 
-static efface_status read_columns(const efface_store *store, ef_decoder reader, ef_record *record,
-                                  efface_error *error) {
+static efface_status read_record_columns(const efface_store *store, ef_decoder reader,
+                                         ef_record *record, efface_error *error) {
     record->n_columns = store->head.n_columns;
     if (reader.n_bytes == 0)
         return EFFACE_OK;
@@ -140,7 +140,7 @@ static efface_status read_columns(const efface_store *store, ef_decoder reader, 
 }
 
 /* A seal of ours is over it, so a family that is not known is not damage. */
-static efface_status read_family(ef_decoder family, ef_record *record, efface_error *error) {
+static efface_status read_record_family(ef_decoder family, ef_record *record, efface_error *error) {
     char name[32] = "";
     if (family.n_bytes < sizeof name)
         ef_read_bytes(&family, name, family.n_bytes);
@@ -164,7 +164,8 @@ static efface_status as_damage(efface_status status, efface_error *error) {
     return ef_store_corrupt(error, cause.message);
 }
 
-static efface_status read_params(ef_decoder *params, ef_record *record, efface_error *error) {
+static efface_status read_record_params(ef_decoder *params, ef_record *record,
+                                        efface_error *error) {
     const efface_status status =
         record->family->read_params(params, record->n_columns, &record->params, error);
     if (status != EFFACE_OK)
@@ -174,9 +175,9 @@ static efface_status read_params(ef_decoder *params, ef_record *record, efface_e
                : ef_store_corrupt(error, "the parameters of a model are invalid");
 }
 
-static efface_status read_state(efface_store *store, ef_decoder first,
-                                const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
-                                efface_error *error) {
+static efface_status read_record_state(efface_store *store, ef_decoder first,
+                                       const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
+                                       efface_error *error) {
     unsigned char found[EFFACE_DIGEST_BYTES];
     const efface_status status =
         ef_state_read(store, record->number, first, parts, &record->state, error);
@@ -189,7 +190,7 @@ static efface_status read_state(efface_store *store, ef_decoder first,
 }
 
 /* Fills a record from a statement that is at it, and verifies it. */
-static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
+static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
     ef_decoder fields[EF_FIELDS];
     if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
@@ -202,16 +203,16 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
         return ef_store_corrupt(error, "a model does not match its seal");
     ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
     record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
-    efface_status status = read_family(fields[EF_FIELD_FAMILY], record, error);
+    efface_status status = read_record_family(fields[EF_FIELD_FAMILY], record, error);
     if (status == EFFACE_OK)
-        status = read_columns(store, fields[EF_FIELD_COLUMNS], record, error);
+        status = read_record_columns(store, fields[EF_FIELD_COLUMNS], record, error);
     if (status == EFFACE_OK)
-        status = read_params(&fields[EF_FIELD_PARAMS], record, error);
+        status = read_record_params(&fields[EF_FIELD_PARAMS], record, error);
     if (status == EFFACE_OK)
         status = copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error);
     if (status == EFFACE_OK && with_state)
-        status = read_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
-                            fields[EF_FIELD_PARTS].bytes, record, error);
+        status = read_record_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
+                                   fields[EF_FIELD_PARTS].bytes, record, error);
     return status;
 }
 
@@ -264,7 +265,7 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
         status = ef_sql_step(store, statement, &row, error);
     }
     if (status == EFFACE_OK && row)
-        status = read_record(store, statement, with_state, record, error);
+        status = fill_record(store, statement, with_state, record, error);
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK && !row)
         status = fail_absent(store, name, error);

@@ -56,7 +56,7 @@ efface_status ef_record_hot(const ef_record *record, const efface_data *data, ef
                             efface_error *error);
 
 /* What a seal covers of a model, in this order. */
-typedef enum ef_field {
+typedef enum ef_record_field {
     EF_FIELD_PARAMS,
     EF_FIELD_COLUMNS,
     EF_FIELD_COUNTS,
@@ -64,7 +64,7 @@ typedef enum ef_field {
     EF_FIELD_FAMILY,
     EF_FIELD_PARTS, /* of the state: how many, and a seal of their numbers and lengths */
     EF_FIELDS
-} ef_field;
+} ef_record_field;
 
 #define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts"
 

@@ -1,6 +1,7 @@
 /* Rows and models that stay in memory (residents.h). */
 #include "store/models/residents.h"
 
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/rows/stored_rows.h"
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-static void free_all(ef_residents *r) {
+static void free_residents(ef_residents *r) {
     for (uint32_t i = 0; i < r->n_models; i++) {
         efface_model_free(r->models[i].model);
         ef_record_free(&r->models[i].record);
@@ -22,7 +23,7 @@ static void free_all(ef_residents *r) {
 
 void ef_residents_drop(efface_store *store) {
     if (store->residents != NULL)
-        free_all(store->residents);
+        free_residents(store->residents);
 }
 
 void ef_residents_check(efface_store *store) {
@@ -92,7 +93,7 @@ efface_status ef_residents_make(efface_store *store, efface_error *error) {
     ef_residents *const r = store->residents;
     if (r->made)
         return EFFACE_OK;
-    free_all(r);
+    free_residents(r);
     efface_status status = read_records(store, r, error);
     if (status == EFFACE_OK) {
         choose_sets(r);
@@ -104,7 +105,7 @@ efface_status ef_residents_make(efface_store *store, efface_error *error) {
         status = ef_record_hot(&m->record, r->sets[m->set].data, &m->model, error);
     }
     if (status != EFFACE_OK) {
-        free_all(r);
+        free_residents(r);
         return status;
     }
     r->made = true;
@@ -114,16 +115,16 @@ efface_status ef_residents_make(efface_store *store, efface_error *error) {
 
 /* ---------------------------------------------------------------- following */
 
-static efface_status look(const ef_resident *m, const ef_residents *r,
-                          const ef_store_change *change, efface_report *report,
-                          efface_error *error) {
+static efface_status look_at_resident(const ef_resident *m, const ef_residents *r,
+                                      const ef_row_change *change, efface_report *report,
+                                      efface_error *error) {
     const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
     return m->is_new ? EFFACE_OK
                      : efface_model_preview(m->model, r->sets[m->set].data, &leave, report, error);
 }
 
 /* The models of a set follow together; then they are written. */
-static efface_status follow_set(efface_store *store, size_t set, const ef_store_change *change,
+static efface_status follow_set(efface_store *store, size_t set, const ef_row_change *change,
                                 efface_model **models, efface_report *reports,
                                 efface_store_report *report, efface_error *error) {
     ef_residents *const r = store->residents;
@@ -147,10 +148,10 @@ static efface_status follow_set(efface_store *store, size_t set, const ef_store_
     return status;
 }
 
-efface_status ef_residents_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_residents_follow(efface_store *store, const ef_row_change *change,
                                   efface_store_report *report, efface_error *error) {
     ef_residents *const r = store->residents;
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     efface_status status = ef_residents_make(store, error);
     if (status != EFFACE_OK)
         return status;
@@ -170,7 +171,7 @@ efface_status ef_residents_follow(efface_store *store, const ef_store_change *ch
         memcpy(to->after, record->digest, sizeof to->after);
         status = ef_record_takes(store, record, change, error);
         if (status == EFFACE_OK && change->only_look)
-            status = look(&r->models[i], r, change, &to->report, error);
+            status = look_at_resident(&r->models[i], r, change, &to->report, error);
     }
     for (size_t set = 0; status == EFFACE_OK && !change->only_look && set < r->n_sets; set++)
         status = follow_set(store, set, change, models, reports, report, error);
@@ -179,7 +180,7 @@ efface_status ef_residents_follow(efface_store *store, const ef_store_change *ch
         if (r->models[i].is_new)
             ef_report_outdated(to);
         r->models[i].is_new &= change->only_look;
-        to->seconds = ef_store_now() - begin;
+        to->seconds = ef_clock_seconds() - begin;
     }
     ef_free(models);
     ef_free(reports);

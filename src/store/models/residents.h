@@ -6,8 +6,9 @@
  * loaded. They belong to one head of the store: a transaction that begins with another head,
  * because another process or another call has changed the store, drops them.
  *
- * What they do to models is what following.c does without them, and the bytes of the file are the
- * same: a model is a pure function of rows, parameters and seed, and so is what is counted of rows.
+ * What they do to models is what models_following.c does without them, and the bytes of the file
+ * are the same: a model is a pure function of rows, parameters and seed, and so is what is counted
+ * of rows.
  */
 #ifndef EF_RESIDENTS_H
 #define EF_RESIDENTS_H
@@ -41,7 +42,7 @@ efface_status ef_residents_make(efface_store *store, efface_error *error);
 
 /* Lets them follow a change and writes the models, unless the request only looks. If it fails they
  * may have followed in part, which n_changes shows. */
-efface_status ef_residents_follow(efface_store *store, const ef_store_change *change,
+efface_status ef_residents_follow(efface_store *store, const ef_row_change *change,
                                   efface_store_report *report, efface_error *error);
 
 /* They belong to the head as the file has it now. */

@@ -26,6 +26,7 @@
 #include "store/models/state_parts.h"
 
 #include "base/errors/status.h"
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "store/file/sql.h"
 #include "store/seals/seals.h"
@@ -37,9 +38,9 @@
 #define PIECE_BITS 23
 #define SECTION_BITS 20
 #define PLACE_BITS (SECTION_BITS + PIECE_BITS)
-#define MOST_PIECES ((size_t)1 << PIECE_BITS)
-#define MOST_SECTIONS ((size_t)1 << SECTION_BITS)
-#define MOST_MODELS ((int64_t)1 << (63 - PLACE_BITS))
+#define MAX_PIECES ((size_t)1 << PIECE_BITS)
+#define MAX_SECTIONS ((size_t)1 << SECTION_BITS)
+#define MAX_MODELS ((int64_t)1 << (63 - PLACE_BITS))
 
 void ef_state_free(ef_state *state) {
     ef_free(state->bytes);
@@ -48,14 +49,8 @@ void ef_state_free(ef_state *state) {
 }
 
 static bool add_part(ef_state *state, size_t *room, ef_state_part part) {
-    if (state->n_parts == *room) {
-        const size_t larger = *room + *room / 2 + 8;
-        ef_state_part *const parts = ef_realloc(state->parts, larger, sizeof *parts);
-        if (parts == NULL)
-            return false;
-        state->parts = parts;
-        *room = larger;
-    }
+    if (!ef_list_reserve(&state->parts, room, state->n_parts, 1, sizeof *state->parts))
+        return false;
     state->parts[state->n_parts++] = part;
     return true;
 }
@@ -73,7 +68,7 @@ static size_t begin_of(const sections *s, size_t section) {
 }
 
 /* How many sections, from one on, are a part together. */
-static size_t join(const sections *s, size_t first) {
+static size_t join_parts(const sections *s, size_t first) {
     const size_t begin = begin_of(s, first);
     size_t n = 1;
     while (first % (2 * n) == 0 && first + n < s->n &&
@@ -84,17 +79,17 @@ static size_t join(const sections *s, size_t first) {
 
 efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
                               ef_state *state, efface_error *error) {
-    const sections s = {cuts, cuts->n < MOST_SECTIONS ? cuts->n + 1 : MOST_SECTIONS, n_bytes};
+    const sections s = {cuts, cuts->n < MAX_SECTIONS ? cuts->n + 1 : MAX_SECTIONS, n_bytes};
     ef_state made = {.n_bytes = n_bytes};
     size_t room = 0;
     bool fits = true;
-    if (n_bytes / PART_BYTES >= MOST_PIECES)
+    if (n_bytes / PART_BYTES >= MAX_PIECES)
         return ef_fail(error, EFFACE_E_LIMIT,
                        "the state of a model has %zu bytes, but a store can hold at most %zu; use "
                        "fewer clusters, columns or iterations",
-                       n_bytes, MOST_PIECES * PART_BYTES - 1);
+                       n_bytes, MAX_PIECES * PART_BYTES - 1);
     for (size_t first = 0; fits && first < s.n;) {
-        const size_t n = join(&s, first), end = begin_of(&s, first + n);
+        const size_t n = join_parts(&s, first), end = begin_of(&s, first + n);
         size_t begin = begin_of(&s, first);
         for (uint64_t piece = 0; fits && begin < end; piece++) {
             const size_t left = end - begin;
@@ -125,15 +120,15 @@ static int64_t number_of(int64_t model, uint64_t place) {
 efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error) {
     efface_status status =
         ef_sql_number(store, "SELECT coalesce(max(number), 0) + 1 FROM models", number, error);
-    if (status == EFFACE_OK && *number >= MOST_MODELS)
+    if (status == EFFACE_OK && *number >= MAX_MODELS)
         status = ef_sql_number(store,
                                "SELECT min(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT"
                                " number FROM models) AS m WHERE NOT EXISTS"
                                " (SELECT 1 FROM models WHERE models.number = m.number + 1)",
                                number, error);
-    return status == EFFACE_OK && (*number <= 0 || *number >= MOST_MODELS)
+    return status == EFFACE_OK && (*number <= 0 || *number >= MAX_MODELS)
                ? ef_fail(error, EFFACE_E_LIMIT, "a store can have at most %lld models",
-                         (long long)MOST_MODELS - 1)
+                         (long long)MAX_MODELS - 1)
                : status;
 }
 
@@ -224,7 +219,7 @@ efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder firs
     ef_writer bytes = {0};
     ef_state read = {0};
     size_t room = 0;
-    if (number <= 0 || number >= MOST_MODELS)
+    if (number <= 0 || number >= MAX_MODELS)
         return ef_store_corrupt(error, "the number of a model is invalid");
     ef_decoder count = {.bytes = sum, .n_bytes = EF_PARTS_BYTES};
     const uint64_t n_parts = ef_read_u64(&count);

@@ -19,7 +19,7 @@ static efface_stored_model info_of(const ef_record *record) {
 }
 
 /* A list of all models, as bytes. */
-static efface_status list_models(efface_store *store, const void *context, unsigned char **bytes,
+static efface_status encode_list(efface_store *store, const void *context, unsigned char **bytes,
                                  size_t *n_bytes, efface_error *error) {
     (void)context;
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
@@ -84,7 +84,7 @@ efface_status efface_store_models(efface_store *store, efface_stored_model **mod
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = store->parts->share(store, list_models, NULL, &bytes, &n_bytes, error);
+    status = store->parts->share(store, encode_list, NULL, &bytes, &n_bytes, error);
     status = ef_store_end(store, status, error);
     if (status != EFFACE_OK) {
         ef_free(bytes);
@@ -136,7 +136,7 @@ void efface_columns_free(uint32_t *columns) {
 
 /* ---------------------------------------------------------------- drop and rekey */
 
-static efface_status drop(efface_store *store, void *name, efface_error *error) {
+static efface_status drop_model(efface_store *store, void *name, efface_error *error) {
     ef_record record;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
@@ -156,12 +156,12 @@ efface_status efface_store_drop(efface_store *store, const char *name, efface_er
         return status;
     char own[EFFACE_MODEL_NAME_BYTES];
     ef_model_name_copy(own, name);
-    return ef_store_end(store, store->parts->lead(store, drop, own, NULL, 0, error), error);
+    return ef_store_end(store, store->parts->lead(store, drop_model, own, NULL, 0, error), error);
 }
 
 /* Fits a model again with another seed; `all` has all columns of the rows. */
-static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
-                           const efface_data *all, efface_error *error) {
+static efface_status rekey_model(efface_store *store, const char *name, uint64_t seed,
+                                 const efface_data *all, efface_error *error) {
     ef_record record;
     efface_model *model = NULL;
     efface_data *data = NULL;
@@ -183,8 +183,8 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     return status;
 }
 
-static efface_status rekey_some(efface_store *store, const char *name, uint64_t seed,
-                                efface_error *error) {
+static efface_status rekey_models(efface_store *store, const char *name, uint64_t seed,
+                                  efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     efface_data *all = NULL;
@@ -192,11 +192,11 @@ static efface_status rekey_some(efface_store *store, const char *name, uint64_t 
     if (status == EFFACE_OK)
         status = store->parts->join(store, all, false, error);
     if (status == EFFACE_OK && name != NULL)
-        status = rekey(store, name, seed, all, error);
+        status = rekey_model(store, name, seed, all, error);
     else if (status == EFFACE_OK)
         status = store->parts->list_models(store, &names, &n, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
-        status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
+        status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
     ef_free(names);
     efface_data_free(all);
     return status;
@@ -207,15 +207,16 @@ efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t
     efface_status status = ef_store_may_write(store, error);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK ? ef_store_end(store, rekey_some(store, name, seed, error), error)
+    return status == EFFACE_OK ? ef_store_end(store, rekey_models(store, name, seed, error), error)
                                : status;
 }
 
 /* ---------------------------------------------------------------- out of the store */
 
 /* `telling`, unless it is NULL, is whom the model tells how much of a fit is done. */
-static efface_status load(efface_store *store, const char *name, ef_telling *telling,
-                          efface_data **data, efface_model **model, efface_error *error) {
+static efface_status load_rows_and_model(efface_store *store, const char *name, ef_telling *telling,
+                                         efface_data **data, efface_model **model,
+                                         efface_error *error) {
     ef_record record = {.n_columns = 0};
     efface_data *rows = NULL;
     efface_model *found = NULL;
@@ -251,7 +252,7 @@ efface_status efface_store_load(efface_store *store, const char *name, efface_da
                                 efface_model **model, efface_error *error) {
     if (store == NULL || data == NULL || (name != NULL && model == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, data and model must not be NULL");
-    return load(store, name, NULL, data, model, error);
+    return load_rows_and_model(store, name, NULL, data, model, error);
 }
 
 /* A model as it is when it is read from its own bytes. */
@@ -335,7 +336,7 @@ efface_status efface_store_verify(efface_store *store, const char *name,
         return EFFACE_OK;
     }
     if (status == EFFACE_OK)
-        status = load(store, name, &telling, &data, &model, error);
+        status = load_rows_and_model(store, name, &telling, &data, &model, error);
     if (status == EFFACE_OK)
         status = efface_model_verify(model, data, difference, error);
     efface_model_free(model);

@@ -49,18 +49,18 @@ efface_status efface_receipt_verify(const char *json,
         return ef_fail_memory(error);
     memcpy(body, json, n_body - 1);
     body[n_body - 1] = '}';
-    bool right = read_hex(key, signer, sizeof signer);
-    const char *const rest = right ? key + 2 * sizeof signer : "";
-    right = right && strncmp(rest, between, strlen(between)) == 0 &&
-            read_hex(rest + strlen(between), signature, sizeof signature) &&
-            strcmp(rest + strlen(between) + 2 * sizeof signature, "\"}") == 0 &&
-            memcmp(signer, public_key, sizeof signer) == 0 &&
-            crypto_sign_verify_detached(signature, (const unsigned char *)body, n_body,
-                                        public_key) == 0;
+    bool ok = read_hex(key, signer, sizeof signer);
+    const char *const rest = ok ? key + 2 * sizeof signer : "";
+    ok = ok && strncmp(rest, between, strlen(between)) == 0 &&
+         read_hex(rest + strlen(between), signature, sizeof signature) &&
+         strcmp(rest + strlen(between) + 2 * sizeof signature, "\"}") == 0 &&
+         memcmp(signer, public_key, sizeof signer) == 0 &&
+         crypto_sign_verify_detached(signature, (const unsigned char *)body, n_body, public_key) ==
+             0;
     ef_free(body);
-    return right ? EFFACE_OK
-                 : ef_fail(error, EFFACE_E_FORMAT,
-                           "the receipt was changed, or signed with another key");
+    return ok ? EFFACE_OK
+              : ef_fail(error, EFFACE_E_FORMAT,
+                        "the receipt was changed, or signed with another key");
 }
 
 /* ---------------------------------------------------------------- chains */
@@ -83,7 +83,7 @@ bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGES
 }
 
 /* The number of a receipt, which begins its line; 0 if it is none. */
-static uint64_t number_of(const char *line) {
+static uint64_t receipt_number_of(const char *line) {
     static const char begin[] = "{\"receipt\":";
     if (strncmp(line, begin, sizeof begin - 1) != 0)
         return 0;
@@ -102,9 +102,10 @@ typedef struct chain {
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* its digest; zeros before the first */
 } chain;
 
-static void say(const chain *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_in_chain(const chain *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void say(const chain *c, const char *format, ...) {
+static void say_in_chain(const chain *c, const char *format, ...) {
     char text[600];
     va_list arguments;
     va_start(arguments, format);
@@ -113,28 +114,29 @@ static void say(const chain *c, const char *format, ...) {
     c->found(c->context, c->line, text);
 }
 
-static void check_line(chain *c, const char *line) {
+static void check_receipt_line(chain *c, const char *line) {
     const ef_decoder body = {.bytes = (const unsigned char *)line, .n_bytes = strlen(line)};
-    const uint64_t number = number_of(line);
+    const uint64_t number = receipt_number_of(line);
     if (number == 0) {
-        say(c, "this is not a receipt");
+        say_in_chain(c, "this is not a receipt");
         return;
     }
     if (c->number != 0 && number == c->number)
-        say(c, "receipt %" PRIu64 " appears twice", number);
+        say_in_chain(c, "receipt %" PRIu64 " appears twice", number);
     else if (c->number != 0 && number < c->number)
-        say(c, "receipt %" PRIu64 " comes after receipt %" PRIu64, number, c->number);
+        say_in_chain(c, "receipt %" PRIu64 " comes after receipt %" PRIu64, number, c->number);
     else if (c->number != 0 && number == c->number + 2)
-        say(c, "receipt %" PRIu64 " is missing before this line", c->number + 1);
+        say_in_chain(c, "receipt %" PRIu64 " is missing before this line", c->number + 1);
     else if (c->number != 0 && number > c->number + 2)
-        say(c, "receipts %" PRIu64 " to %" PRIu64 " are missing before this line", c->number + 1,
-            number - 1);
+        say_in_chain(c, "receipts %" PRIu64 " to %" PRIu64 " are missing before this line",
+                     c->number + 1, number - 1);
     else if (number == c->number + 1 && !ef_receipt_follows(body, c->digest))
-        say(c,
-            number == 1 ? "receipt %" PRIu64 " is the first, but names a receipt before it"
-                        : "receipt %" PRIu64
-                          " does not name the receipt before it: one of the two was changed",
-            number);
+        say_in_chain(c,
+                     number == 1
+                         ? "receipt %" PRIu64 " is the first, but names a receipt before it"
+                         : "receipt %" PRIu64
+                           " does not name the receipt before it: one of the two was changed",
+                     number);
     c->number = number;
     ef_digest(line, body.n_bytes, c->digest);
 }
@@ -158,7 +160,7 @@ efface_status efface_receipts_verify(const char *const *lines, size_t n_lines,
     chain c = {.found = found, .context = context};
     for (size_t i = 0; i < n_lines; i++) {
         c.line = i + 1;
-        check_line(&c, lines[i]);
+        check_receipt_line(&c, lines[i]);
         /* Without a key, a line that is signed is at least what the key that it names signed. */
         unsigned char own[EFFACE_PUBLIC_KEY_BYTES];
         if (public_key == NULL && !read_signer(lines[i], own))
@@ -169,7 +171,7 @@ efface_status efface_receipts_verify(const char *const *lines, size_t n_lines,
         if (status == EFFACE_E_MEMORY)
             return ef_fail_memory(error);
         if (status != EFFACE_OK)
-            say(&c, "%s", problem.message);
+            say_in_chain(&c, "%s", problem.message);
     }
     return EFFACE_OK;
 }

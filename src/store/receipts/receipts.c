@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-static void put(ef_writer *w, const char *text) {
+static void put_member(ef_writer *w, const char *text) {
     ef_write_bytes(w, text, strlen(text));
 }
 
@@ -50,7 +50,7 @@ static void put_format(ef_writer *w, const char *format, ...) {
 static void put_hex(ef_writer *w, const unsigned char *bytes, size_t n_bytes) {
     char hex[2 * EFFACE_SECRET_KEY_BYTES + 1];
     (void)sodium_bin2hex(hex, sizeof hex, bytes, n_bytes);
-    put(w, hex);
+    put_member(w, hex);
 }
 
 static void put_time(ef_writer *w) {
@@ -68,11 +68,11 @@ static void put_model(ef_writer *w, const efface_model_report *m) {
                "\"where\":\"%s\"",
                m->name, efface_family_name(m->family), efface_action_name(m->report.action),
                m->report.reason, m->report.where);
-    put(w, ",\"before\":\"");
+    put_member(w, ",\"before\":\"");
     put_hex(w, m->before, sizeof m->before);
-    put(w, "\",\"after\":\"");
+    put_member(w, "\",\"after\":\"");
     put_hex(w, m->after, sizeof m->after);
-    put(w, "\"}");
+    put_member(w, "\"}");
 }
 
 static void put_body(ef_writer *w, const char *kind, const efface_store_report *report,
@@ -86,23 +86,23 @@ static void put_body(ef_writer *w, const char *kind, const efface_store_report *
                kind, report->n_requested, report->n_missing, report->n_forgotten, report->n_learned,
                report->n_updated, report->n_row_hashes);
     put_hex(w, root, EFFACE_DIGEST_BYTES);
-    put(w, "\"},\"models\":[");
+    put_member(w, "\"},\"models\":[");
     for (uint32_t i = 0; i < report->n_models; i++) {
-        put(w, i != 0 ? "," : "");
+        put_member(w, i != 0 ? "," : "");
         put_model(w, &report->models[i]);
     }
-    put(w, "],");
+    put_member(w, "],");
     if (report->n_published_bytes != 0) {
         put_format(w, "\"published\":{\"bytes\":%" PRIu64 ",\"digest\":\"",
                    report->n_published_bytes);
         put_hex(w, report->published, sizeof report->published);
-        put(w, "\"},");
+        put_member(w, "\"},");
     }
     if (report->group != 0)
         put_format(w, "\"group\":%" PRIu64 ",", report->group);
-    put(w, "\"previous\":\"");
+    put_member(w, "\"previous\":\"");
     put_hex(w, previous, EFFACE_DIGEST_BYTES);
-    put(w, "\"}");
+    put_member(w, "\"}");
 }
 
 /* Puts public key and signature before the closing brace. */
@@ -115,11 +115,11 @@ static void sign(ef_writer *w, const efface_store *store) {
     }
     (void)crypto_sign_ed25519_sk_to_pk(public_key, store->secret_key);
     w->n_bytes--;
-    put(w, EF_SIGNED_FIELDS);
+    put_member(w, EF_SIGNED_FIELDS);
     put_hex(w, public_key, sizeof public_key);
-    put(w, "\",\"signature\":\"");
+    put_member(w, "\",\"signature\":\"");
     put_hex(w, signature, sizeof signature);
-    put(w, "\"}");
+    put_member(w, "\"}");
 }
 
 /* ---------------------------------------------------------------- the number of receipts, signed
@@ -177,14 +177,14 @@ static efface_status read_signature(efface_store *store, signed_count *found, ef
     if (status == EFFACE_OK && row) {
         const ef_decoder fact = ef_sql_bytes(statement, 0);
         unsigned char bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
-        bool right = fact.n_bytes == SIGNATURE_BYTES;
-        if (right) {
+        bool ok = fact.n_bytes == SIGNATURE_BYTES;
+        if (ok) {
             signed_bytes(fact.bytes, bytes);
-            right = crypto_sign_verify_detached(
-                        fact.bytes + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, bytes,
-                        sizeof bytes, fact.bytes + SIGNED_COUNT_BYTES) == 0;
+            ok = crypto_sign_verify_detached(
+                     fact.bytes + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, bytes, sizeof bytes,
+                     fact.bytes + SIGNED_COUNT_BYTES) == 0;
         }
-        if (right) {
+        if (ok) {
             ef_decoder reader = fact;
             found->number = ef_read_u64(&reader);
             ef_read_bytes(&reader, found->digest, sizeof found->digest);

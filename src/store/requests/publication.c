@@ -9,6 +9,7 @@
  * was published, and the next publication leaves it behind.
  */
 #include "base/bytes/digest.h"
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/file/transactions.h"
@@ -21,7 +22,8 @@
 #include <string.h>
 
 /* Why a model predicts nothing: it has no rows, or what it says itself. */
-static efface_status fail_empty(const efface_model *model, const char *name, efface_error *error) {
+static efface_status fail_predicts_nothing(const efface_model *model, const char *name,
+                                           efface_error *error) {
     efface_error why = {.message = "it has no numbers to predict"};
     efface_number number;
     float *const row = ef_alloc_zero(model->n_columns, sizeof *row);
@@ -48,7 +50,7 @@ static efface_status fit_anew(efface_store *store, ef_record *record, const effa
     ef_store_tell(store, record->params, &telling);
     efface_status status = ef_model_fit(data, record->params, model, error);
     if (status == EFFACE_OK && efface_model_get_info(*model).n_numbers == 0)
-        status = fail_empty(*model, record->name, error);
+        status = fail_predicts_nothing(*model, record->name, error);
     return status == EFFACE_OK ? ef_record_write(store, record, *model, &data->counts, false, error)
                                : status;
 }
@@ -63,9 +65,10 @@ static efface_status class_texts(efface_store *store, const efface_model *model,
     efface_model_classes(model, classes, n);
     efface_status status = EFFACE_OK;
     for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
-        ef_group group = {.text = NULL};
+        ef_member_set group = {.text = NULL};
         bool there = false;
-        status = ef_group_find(store, EF_GROUP_LABEL, (uint64_t)classes[i], &group, &there, error);
+        status =
+            ef_member_set_find(store, EF_MEMBER_LABEL, (uint64_t)classes[i], &group, &there, error);
         if (status == EFFACE_OK && there && group.text != NULL)
             status = efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i], group.text,
                                       strlen(group.text), error);
@@ -76,9 +79,9 @@ static efface_status class_texts(efface_store *store, const efface_model *model,
     return status;
 }
 
-static efface_status publish(efface_store *store, const char *name, ef_published_file *file,
-                             efface_store_report *report, efface_error *error) {
-    const double begin = ef_store_now();
+static efface_status publish_model(efface_store *store, const char *name, ef_published_file *file,
+                                   efface_store_report *report, efface_error *error) {
+    const double begin = ef_clock_seconds();
     ef_record record;
     efface_data *data = NULL;
     efface_model *model = NULL;
@@ -107,7 +110,7 @@ static efface_status publish(efface_store *store, const char *name, ef_published
         status = class_texts(store, model, texts, error);
     if (status == EFFACE_OK) {
         memcpy(report->models->after, record.digest, sizeof record.digest);
-        report->models->report.seconds = ef_store_now() - begin;
+        report->models->report.seconds = ef_clock_seconds() - begin;
         ef_predictor_write(&w, model, data, texts);
         if (w.failed)
             status = ef_fail_memory(error);
@@ -131,7 +134,7 @@ static efface_status publish(efface_store *store, const char *name, ef_published
 
 efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,
                                    efface_store_report *report, efface_error *error) {
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     efface_store_report done = {0};
     ef_published_file file = {.is_there = false};
     efface_status status = ef_store_may_write(store, error);
@@ -146,7 +149,7 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
     if (status == EFFACE_OK)
         status = ef_store_begin(store, true, error);
     if (status == EFFACE_OK) {
-        status = ef_store_end(store, publish(store, asked->name, &file, &done, error), error);
+        status = ef_store_end(store, publish_model(store, asked->name, &file, &done, error), error);
         /* A request that was done though the disk failed has its file, and its error. */
         if (status == EFFACE_OK)
             status = ef_published_place(&file, done.receipt, error);
@@ -154,7 +157,7 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
             (void)ef_published_place(&file, done.receipt, NULL);
     }
     ef_published_end(&file);
-    done.seconds = ef_store_now() - begin;
+    done.seconds = ef_clock_seconds() - begin;
     if (status == EFFACE_OK && report != NULL)
         *report = done;
     else

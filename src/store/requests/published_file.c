@@ -177,7 +177,7 @@ efface_status ef_published_begin(ef_published_file *file, const efface_store *st
                : status;
 }
 
-static bool write_all(int descriptor, const unsigned char *bytes, size_t n_bytes) {
+static bool write_bytes(int descriptor, const unsigned char *bytes, size_t n_bytes) {
     while (n_bytes != 0) {
         const ssize_t n = write(descriptor, bytes, n_bytes);
         if (n < 0 && errno != EINTR)
@@ -200,7 +200,7 @@ efface_status ef_published_write(ef_published_file *file, const void *bytes, siz
     if (descriptor < 0)
         return fail_system(file->path, error);
     file->is_there = true;
-    bool good = write_all(descriptor, bytes, n_bytes) && fsync(descriptor) == 0;
+    bool good = write_bytes(descriptor, bytes, n_bytes) && fsync(descriptor) == 0;
     const int why = errno;
     good = close(descriptor) == 0 && good;
     errno = good ? 0 : why;
@@ -209,7 +209,7 @@ efface_status ef_published_write(ef_published_file *file, const void *bytes, siz
 }
 
 /* A link never replaces a file that is there. */
-static bool give_name(const ef_published_file *file) {
+static bool name_published_file(const ef_published_file *file) {
     if (file->replaces)
         return rename(file->beside, file->path) == 0;
     if (link(file->beside, file->path) == 0) {
@@ -224,7 +224,7 @@ static bool give_name(const ef_published_file *file) {
 
 efface_status ef_published_place(ef_published_file *file, uint64_t receipt, efface_error *error) {
     errno = 0;
-    const bool named = give_name(file);
+    const bool named = name_published_file(file);
     file->is_there = false; /* from here on nothing takes it away */
     if (named && ef_sync_folder(file->folder))
         return EFFACE_OK;

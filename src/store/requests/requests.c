@@ -7,6 +7,7 @@
  * leaves nothing, neither in the file nor in the head; if it had several requests, they are tried
  * one by one. Receipts come last, for they have the digests of the models after all steps.
  */
+#include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/file/sql.h"
@@ -29,8 +30,8 @@ void efface_store_report_free(efface_store_report *report) {
 
 /* ---------------------------------------------------------------- what is asked */
 
-static efface_status check_rows(const efface_store *store, const efface_data *data,
-                                efface_error *error) {
+static efface_status check_rows_given(const efface_store *store, const efface_data *data,
+                                      efface_error *error) {
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
     return data->n_columns == store->head.n_columns
@@ -49,7 +50,7 @@ static efface_status check_change(efface_store *store, void *asked_for, efface_e
                    ? EFFACE_OK
                    : ef_fail(error, EFFACE_E_ARGUMENT, "request and its lists must not be NULL");
     case EFFACE_CHANGE_LEARN:
-    case EFFACE_CHANGE_UPDATE: return check_rows(store, change->data, error);
+    case EFFACE_CHANGE_UPDATE: return check_rows_given(store, change->data, error);
     }
     return ef_fail(error, EFFACE_E_ARGUMENT, "a change must be to forget, to learn or to update");
 }
@@ -131,7 +132,7 @@ static void share_digests(ef_task *tasks, size_t n) {
     }
 }
 
-static const char *name_of(efface_change_kind kind) {
+static const char *name_of_change(efface_change_kind kind) {
     return kind == EFFACE_CHANGE_FORGET  ? "forget"
            : kind == EFFACE_CHANGE_LEARN ? "learn"
                                          : "update";
@@ -147,8 +148,8 @@ static efface_status append_receipts(efface_store *store, void *list, efface_err
     efface_status status = EFFACE_OK;
     for (size_t i = 0; status == EFFACE_OK && i < l->n; i++) {
         const ef_task *const task = &l->tasks[i];
-        status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
-                                   &task->change->report, error);
+        status = ef_receipt_append(store, name_of_change(task->change->kind), task->ids,
+                                   task->n_ids, &task->change->report, error);
     }
     return status == EFFACE_OK ? ef_receipts_sign(store, error) : status;
 }
@@ -176,7 +177,7 @@ static efface_status write_receipts(efface_store *store, ef_task *tasks, size_t 
 /* ---------------------------------------------------------------- transactions */
 
 /* Moves the tasks that are OK to the front; says how many there are. */
-static size_t sort_out(ef_task *tasks, size_t n) {
+static size_t sort_out_tasks(ef_task *tasks, size_t n) {
     size_t n_good = 0;
     for (size_t i = 0; i < n; i++) {
         const ef_task task = tasks[i];
@@ -189,16 +190,16 @@ static size_t sort_out(ef_task *tasks, size_t n) {
 }
 
 /* Within a transaction. Tasks that are not OK already are left out. */
-static efface_status do_all(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
+static efface_status do_steps(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
     const bool alone = n == 1;
-    size_t n_good = sort_out(tasks, n);
+    size_t n_good = sort_out_tasks(tasks, n);
     efface_status status = EFFACE_OK;
     for (size_t i = 0; status == EFFACE_OK && i < n_good;) {
         const size_t length = step_length(&tasks[i], n_good - i);
         status = do_step(store, &tasks[i], length, alone, error);
         i += length;
     }
-    n_good = sort_out(tasks, n_good);
+    n_good = sort_out_tasks(tasks, n_good);
     if (status == EFFACE_OK && n_good != 0)
         status = write_receipts(store, tasks, n_good, error);
     if (status == EFFACE_OK && n_good == 0) {
@@ -215,8 +216,8 @@ static efface_status do_all(efface_store *store, ef_task *tasks, size_t n, effac
 }
 
 /* All requests have the failure of the call. */
-static void fail_all(efface_store_change *changes, size_t n, efface_status status,
-                     const efface_error *error) {
+static void fail_changes(efface_store_change *changes, size_t n, efface_status status,
+                         const efface_error *error) {
     for (size_t i = 0; i < n; i++) {
         efface_store_report_free(&changes[i].report);
         changes[i].status = status;
@@ -226,7 +227,7 @@ static void fail_all(efface_store_change *changes, size_t n, efface_status statu
 
 efface_status efface_store_change_all(efface_store *store, efface_store_change *changes, size_t n,
                                       efface_error *error) {
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     efface_error why = {.status = EFFACE_OK};
     if (changes == NULL && n != 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "changes must not be NULL");
@@ -240,29 +241,29 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     efface_status status = tasks != NULL ? ef_store_may_write(store, &why) : ef_fail_memory(&why);
     if (status == EFFACE_OK && n > 1)
         status = store->parts->allows(store, EF_DEED_TOGETHER, &why);
-    size_t n_right = 0;
+    size_t n_ok = 0;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         changes[i].status =
             store->parts->judge(store, check_change, &changes[i], &changes[i].error);
         tasks[i].change = &changes[i];
-        n_right += changes[i].status == EFFACE_OK;
+        n_ok += changes[i].status == EFFACE_OK;
     }
-    if (status == EFFACE_OK && n_right != 0) {
+    if (status == EFFACE_OK && n_ok != 0) {
         status = ef_store_begin(store, true, &why);
         if (status == EFFACE_OK)
-            status = do_all(store, tasks, n, &why);
+            status = do_steps(store, tasks, n, &why);
     }
     for (size_t i = 0; tasks != NULL && i < n; i++)
         ef_free(tasks[i].ids);
     if (tasks != &one)
         ef_free(tasks);
     if (status != EFFACE_OK) {
-        fail_all(changes, n, status, &why);
+        fail_changes(changes, n, status, &why);
         if (error != NULL)
             *error = why;
         return status;
     }
-    const double seconds = ef_store_now() - begin;
+    const double seconds = ef_clock_seconds() - begin;
     for (size_t i = 0; i < n; i++)
         if (changes[i].status == EFFACE_OK)
             changes[i].report.seconds = seconds;
@@ -271,8 +272,8 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
 
 /* ---------------------------------------------------------------- one request */
 
-static efface_status request(efface_store *store, efface_store_change *change,
-                             efface_store_report *report, efface_error *error) {
+static efface_status change_one(efface_store *store, efface_store_change *change,
+                                efface_store_report *report, efface_error *error) {
     efface_status status = efface_store_change_all(store, change, 1, error);
     if (status == EFFACE_OK && change->status != EFFACE_OK) {
         status = change->status;
@@ -289,26 +290,26 @@ static efface_status request(efface_store *store, efface_store_change *change,
 efface_status efface_store_forget(efface_store *store, const efface_request *asked,
                                   efface_store_report *report, efface_error *error) {
     efface_store_change change = {.kind = EFFACE_CHANGE_FORGET, .request = asked};
-    return request(store, &change, report, error);
+    return change_one(store, &change, report, error);
 }
 
 efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                  const efface_texts *texts, efface_store_report *report,
                                  efface_error *error) {
     efface_store_change change = {.kind = EFFACE_CHANGE_LEARN, .data = data, .texts = texts};
-    return request(store, &change, report, error);
+    return change_one(store, &change, report, error);
 }
 
 efface_status efface_store_update(efface_store *store, const efface_data *data,
                                   const efface_texts *texts, efface_store_report *report,
                                   efface_error *error) {
     efface_store_change change = {.kind = EFFACE_CHANGE_UPDATE, .data = data, .texts = texts};
-    return request(store, &change, report, error);
+    return change_one(store, &change, report, error);
 }
 
 efface_status efface_store_preview(efface_store *store, const efface_request *asked,
                                    efface_store_report *report, efface_error *error) {
-    const double begin = ef_store_now();
+    const double begin = ef_clock_seconds();
     efface_store_change change = {.kind = EFFACE_CHANGE_FORGET, .request = asked};
     ef_task task = {.change = &change};
     efface_error why = {.status = EFFACE_OK};
@@ -328,7 +329,7 @@ efface_status efface_store_preview(efface_store *store, const efface_request *as
         status = ef_store_end(store, status, &why);
     }
     ef_free(task.ids);
-    change.report.seconds = ef_store_now() - begin;
+    change.report.seconds = ef_clock_seconds() - begin;
     if (status == EFFACE_OK && report != NULL)
         *report = change.report;
     else

@@ -3,6 +3,7 @@
  * work behind; requests.c takes that back. */
 #include "store/requests/steps.h"
 
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/models/models_following.h"
@@ -29,8 +30,8 @@ uint64_t *ef_list_ids(const efface_data *rows) {
 /* ---------------------------------------------------------------- forget */
 
 /* A step to forget rows for several requests: what each has of it. */
-static efface_status share(ef_task *task, ef_search *search, const efface_store_report *step,
-                           efface_error *error) {
+static efface_status share_step(ef_task *task, ef_search *search, const efface_store_report *step,
+                                efface_error *error) {
     efface_store_report *const report = &task->change->report;
     report->n_requested = search->request->n_ids + search->request->n_owners;
     report->n_missing = search->n_missing;
@@ -52,10 +53,10 @@ static efface_status share(ef_task *task, ef_search *search, const efface_store_
 }
 
 /* Lets the models follow, and rows leave unless the requests only look. */
-static efface_status forget(efface_store *store, const ef_found *found, bool only_look,
-                            efface_store_report *step, efface_error *error) {
+static efface_status forget_found(efface_store *store, const ef_found *found, bool only_look,
+                                  efface_store_report *step, efface_error *error) {
     uint64_t *const ids = ef_list_ids(found->data);
-    const ef_store_change change = {
+    const ef_row_change change = {
         .leave = found->data, .ids = ids, .n_rows = found->data->n_rows, .only_look = only_look};
     efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK && change.n_rows != 0)
@@ -66,8 +67,8 @@ static efface_status forget(efface_store *store, const ef_found *found, bool onl
     return status;
 }
 
-efface_status ef_step_forget(efface_store *store, ef_task *tasks, size_t n, bool only_look,
-                             efface_error *error) {
+static efface_status step_forget(efface_store *store, ef_task *tasks, size_t n, bool only_look,
+                                 efface_error *error) {
     ef_found found = {NULL, NULL, 0};
     efface_store_report step = {0};
     ef_search *const searches = ef_alloc_zero(n, sizeof *searches);
@@ -85,10 +86,10 @@ efface_status ef_step_forget(efface_store *store, ef_task *tasks, size_t n, bool
         }
     }
     if (status == EFFACE_OK)
-        status = forget(store, &found, only_look, &step, error);
+        status = forget_found(store, &found, only_look, &step, error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (searches[i].status == EFFACE_OK)
-            status = share(&tasks[i], &searches[i], &step, error);
+            status = share_step(&tasks[i], &searches[i], &step, error);
     for (size_t i = 0; i < n; i++)
         ef_free(searches[i].ids);
     ef_free(searches);
@@ -133,23 +134,15 @@ efface_status ef_check_weight(int64_t there, int64_t comes, efface_error *error)
                          "smaller weights");
 }
 
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whether one of these ids comes twice. */
 static efface_status find_twins(const uint64_t *ids, size_t n, bool *twins, efface_error *error) {
     uint64_t *const sorted = ef_alloc(n, sizeof *sorted);
     if (sorted == NULL)
         return ef_fail_memory(error);
-    if (n != 0) {
+    if (n != 0)
         memcpy(sorted, ids, n * sizeof *sorted);
-        qsort(sorted, n, sizeof *sorted, compare_ids);
-    }
-    *twins = false;
-    for (size_t i = 1; i < n; i++)
-        *twins |= sorted[i] == sorted[i - 1];
+    ef_ids_sort(sorted, n);
+    *twins = ef_ids_find_repeat(sorted, n) != NULL;
     ef_free(sorted);
     return EFFACE_OK;
 }
@@ -188,8 +181,8 @@ efface_status ef_fail_known_id(uint64_t id, efface_error *error) {
                    "a row with the id %" PRIu64 " exists already; nothing was learned", id);
 }
 
-static efface_status check_new(efface_store *store, const uint64_t *ids, size_t n,
-                               efface_error *error) {
+static efface_status check_new_ids(efface_store *store, const uint64_t *ids, size_t n,
+                                   efface_error *error) {
     bool *const there = ef_alloc(n, sizeof *there);
     efface_status status =
         there != NULL ? ef_rows_look_up(store, ids, n, there, NULL, error) : ef_fail_memory(error);
@@ -200,7 +193,7 @@ static efface_status check_new(efface_store *store, const uint64_t *ids, size_t 
     return status;
 }
 
-efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *error) {
+static efface_status step_learn(efface_store *store, ef_task *task, efface_error *error) {
     const efface_data *const data = task->change->data;
     efface_store_report *const report = &task->change->report;
     const size_t n = data->n_rows;
@@ -217,8 +210,8 @@ efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *er
     if (status == EFFACE_OK)
         status = ef_buckets_fit(store, store->head.n_rows + n, error);
     if (status == EFFACE_OK)
-        status = named ? check_new(store, ids, n, error) : draw_ids(store, ids, n, error);
-    const ef_store_change change = {.come = data, .ids = ids, .n_rows = n};
+        status = named ? check_new_ids(store, ids, n, error) : draw_ids(store, ids, n, error);
+    const ef_row_change change = {.come = data, .ids = ids, .n_rows = n};
     report->n_requested = n;
     report->n_learned = n;
     /* Models first: a model that loads all rows must not see the new ones yet. */
@@ -266,7 +259,7 @@ efface_status ef_make_updated(const efface_data *old, const efface_data *data, e
     return status;
 }
 
-efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *error) {
+static efface_status step_update(efface_store *store, ef_task *task, efface_error *error) {
     const efface_data *const data = task->change->data;
     efface_store_report *const report = &task->change->report;
     ef_found found = {NULL, NULL, 0};
@@ -290,7 +283,7 @@ efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *e
     if (status == EFFACE_OK)
         status = ef_check_weight(store->head.total_weight - found.data->total_weight,
                                  made->total_weight, error);
-    const ef_store_change change = {
+    const ef_row_change change = {
         .leave = found.data, .come = made, .ids = task->ids, .n_rows = data->n_rows};
     report->n_requested = report->n_updated = data->n_rows;
     if (status == EFFACE_OK && change.n_rows != 0)
@@ -305,9 +298,9 @@ efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *e
 efface_status ef_step_in_file(efface_store *store, ef_task *tasks, size_t n, bool only_look,
                               efface_error *error) {
     switch (tasks->change->kind) {
-    case EFFACE_CHANGE_FORGET: return ef_step_forget(store, tasks, n, only_look, error);
-    case EFFACE_CHANGE_LEARN: return ef_step_learn(store, tasks, error);
-    case EFFACE_CHANGE_UPDATE: return ef_step_update(store, tasks, error);
+    case EFFACE_CHANGE_FORGET: return step_forget(store, tasks, n, only_look, error);
+    case EFFACE_CHANGE_LEARN: return step_learn(store, tasks, error);
+    case EFFACE_CHANGE_UPDATE: return step_update(store, tasks, error);
     }
     return EFFACE_OK;
 }

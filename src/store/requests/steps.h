@@ -17,16 +17,10 @@ typedef struct ef_task {
  * did, or SQLite has taken the transaction back. */
 bool ef_fails_all(efface_store *store, efface_status status);
 
-/* Requests to forget, as one step. A request whose rows are not there has its status and is left
- * out. `error` is not NULL in any step. */
-efface_status ef_step_forget(efface_store *store, ef_task *tasks, size_t n, bool only_look,
-                             efface_error *error);
-
-/* Requests to forget, or one other, as one step on a file. */
+/* Requests to forget, or one other, as one step on a file. A request to forget whose rows are not
+ * there has its status and is left out. `error` is not NULL. */
 efface_status ef_step_in_file(efface_store *store, ef_task *tasks, size_t n, bool only_look,
                               efface_error *error);
-efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *error);
-efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *error);
 
 /* ------------------------------------------------------------------ what steps are made of */
 

@@ -28,8 +28,8 @@ static efface_status next_bucket(efface_store *store, sqlite3_stmt *statement, u
 }
 
 /* Rows and buckets side by side; every bucket must be what its rows are. */
-static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *buckets,
-                              ef_row_batch *batch, ef_bucket *kept, efface_error *error) {
+static efface_status load_buckets(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *buckets,
+                                  ef_row_batch *batch, ef_bucket *kept, efface_error *error) {
     const uint64_t n_buckets = ef_buckets(&store->head);
     uint64_t n_rows = 0;
     ef_u128 sum = 0;
@@ -67,8 +67,9 @@ static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_s
 }
 
 /* `kept`, unless it is NULL, has room for all buckets. */
-static efface_status load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
-                          bool with_texts, ef_found *found, ef_bucket *kept, efface_error *error) {
+static efface_status load_rows(efface_store *store, const uint32_t *columns, uint32_t n_columns,
+                               bool with_texts, ef_found *found, ef_bucket *kept,
+                               efface_error *error) {
     sqlite3_stmt *rows = NULL, *sums = NULL;
     ef_row_batch batch;
     efface_status status = ef_batch_begin(&batch, store, columns, n_columns, with_texts, error);
@@ -82,14 +83,14 @@ static efface_status load(efface_store *store, const uint32_t *columns, uint32_t
         status = ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
                                 &sums, error);
     if (status == EFFACE_OK)
-        status = load_all(store, rows, sums, &batch, kept, error);
+        status = load_buckets(store, rows, sums, &batch, kept, error);
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(sums);
     return ef_batch_end(&batch, store, status, found, error);
 }
 
 efface_status ef_rows_load_texts(efface_store *store, ef_found *found, efface_error *error) {
-    return load(store, NULL, 0, true, found, NULL, error);
+    return load_rows(store, NULL, 0, true, found, NULL, error);
 }
 
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
@@ -99,7 +100,7 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
         buckets != NULL ? ef_alloc((size_t)ef_buckets(&store->head), sizeof *kept) : NULL;
     if (buckets != NULL && kept == NULL)
         return ef_fail_memory(error);
-    const efface_status status = load(store, columns, n_columns, false, &found, kept, error);
+    const efface_status status = load_rows(store, columns, n_columns, false, &found, kept, error);
     if (status != EFFACE_OK) {
         ef_free(kept);
         return status;

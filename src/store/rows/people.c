@@ -14,10 +14,10 @@ typedef struct owner_list {
     void *context;
 } owner_list;
 
-static efface_status give_owner(void *context, const ef_group *group, efface_error *error) {
+static efface_status give_owner(void *context, const ef_member_set *group, efface_error *error) {
     (void)error;
     const owner_list *const list = context;
-    if (group->kind == EF_GROUP_OWNER)
+    if (group->kind == EF_MEMBER_OWNER)
         list->each(list->context, group->number, group->text, group->n_rows);
     return EFFACE_OK;
 }
@@ -51,11 +51,11 @@ static efface_status find_text(efface_store *store, efface_text_kind kind, uint6
         ef_found_free(&found);
         return EFFACE_OK;
     }
-    ef_group group;
+    ef_member_set group;
     bool there = false;
     const efface_status status =
-        ef_group_find(store, kind == EFFACE_TEXT_OWNER ? EF_GROUP_OWNER : EF_GROUP_LABEL, number,
-                      &group, &there, error);
+        ef_member_set_find(store, kind == EFFACE_TEXT_OWNER ? EF_MEMBER_OWNER : EF_MEMBER_LABEL,
+                           number, &group, &there, error);
     if (status == EFFACE_OK && there)
         *text = group.text;
     return status;

@@ -69,7 +69,7 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
 
 /* A field that no row of a batch has is left out, so that a set without owners has no memory for
  * them. */
-static efface_status flush(ef_row_batch *b, efface_error *error) {
+static efface_status batch_flush(ef_row_batch *b, efface_error *error) {
     bool owned = false, labelled = false;
     for (size_t i = 0; i < b->n; i++) {
         owned |= b->owners[i] != EFFACE_NO_OWNER;
@@ -88,7 +88,7 @@ static efface_status flush(ef_row_batch *b, efface_error *error) {
     return status;
 }
 
-static efface_status keep_text(ef_row_batch *b, const char *text, efface_error *error) {
+static efface_status batch_keep_text(ef_row_batch *b, const char *text, efface_error *error) {
     ef_found *const found = &b->found;
     if ((found->n_texts & (found->n_texts - 1)) == 0) {
         char **const more =
@@ -124,17 +124,17 @@ efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_err
     b->owners[b->n] = row->row.owner;
     b->weights[b->n] = row->row.weight;
     b->labels[b->n] = row->row.label;
-    const efface_status status = b->keeps_texts ? keep_text(b, row->text, error) : EFFACE_OK;
+    const efface_status status = b->keeps_texts ? batch_keep_text(b, row->text, error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
     b->n++;
-    return b->n == EF_BATCH_ROWS ? flush(b, error) : EFFACE_OK;
+    return b->n == EF_BATCH_ROWS ? batch_flush(b, error) : EFFACE_OK;
 }
 
 efface_status ef_batch_end(ef_row_batch *b, const efface_store *store, efface_status status,
                            ef_found *out, efface_error *error) {
     if (status == EFFACE_OK && b->n != 0)
-        status = flush(b, error);
+        status = batch_flush(b, error);
     for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < b->n_columns; j++)
         status = efface_data_name_column(
             b->found.data, j, store->names[b->columns != NULL ? b->columns[j] : j], error);

@@ -35,8 +35,8 @@ static efface_status add_categories(const ef_record *record, rules *r, efface_er
     return EFFACE_OK;
 }
 
-static efface_status read_model(efface_store *store, const char *name, rules *r,
-                                efface_error *error) {
+static efface_status read_rules_of(efface_store *store, const char *name, rules *r,
+                                   efface_error *error) {
     ef_record record;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status == EFFACE_OK) {
@@ -55,18 +55,18 @@ static efface_status forgive(efface_status status, rules *r) {
     return EFFACE_OK;
 }
 
-static efface_status read_models(efface_store *store, rules *r, efface_error *error) {
+static efface_status read_rules_of_all(efface_store *store, rules *r, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     efface_status status = forgive(ef_models_list(store, &names, &n, error), r);
     r->takes_missing &= n != 0;
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
-        status = forgive(read_model(store, names[i], r, error), r);
+        status = forgive(read_rules_of(store, names[i], r, error), r);
     ef_free(names);
     return status;
 }
 
-static efface_status keep(efface_store *store, const rules *r, efface_error *error) {
+static efface_status keep_rules(efface_store *store, const rules *r, efface_error *error) {
     size_t n = 0;
     for (uint32_t j = 0; j < store->head.n_columns; j++)
         n += r->categories[j];
@@ -88,9 +88,9 @@ efface_status ef_store_read_rules(efface_store *store, efface_error *error) {
     rules r = {.takes_missing = true,
                .categories = ef_alloc_zero(store->head.n_columns, sizeof *r.categories)};
     efface_status status =
-        r.categories != NULL ? read_models(store, &r, error) : ef_fail_memory(error);
+        r.categories != NULL ? read_rules_of_all(store, &r, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = keep(store, &r, error);
+        status = keep_rules(store, &r, error);
     ef_free(r.categories);
     return status;
 }

@@ -7,7 +7,9 @@
  */
 #include "store/rows/row_search.h"
 
+#include "base/bytes/ids.h"
 #include "base/errors/status.h"
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "store/file/sql.h"
 #include "store/seals/owners_and_labels.h"
@@ -52,7 +54,7 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
                                    const wanted *list, size_t n, bool *there, ef_row_batch *batch,
                                    efface_error *error) {
     ef_bucket is = {0};
-    bool row = true, right = false;
+    bool row = true, ok = false;
     (void)sqlite3_bind_int64(rows, 1, (sqlite3_int64)list->bucket);
     (void)sqlite3_bind_int64(sums, 1, (sqlite3_int64)list->bucket);
     efface_status status = EFFACE_OK;
@@ -79,11 +81,11 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
     status = ef_sql_step(store, sums, &row, error);
     if (status == EFFACE_OK && row) {
         ef_u128 sum;
-        right = ef_sql_has(sums, "ib") && (uint64_t)sqlite3_column_int64(sums, 0) == is.n_rows &&
-                ef_sql_read_sum(sums, 1, &sum) && sum == is.sum;
+        ok = ef_sql_has(sums, "ib") && (uint64_t)sqlite3_column_int64(sums, 0) == is.n_rows &&
+             ef_sql_read_sum(sums, 1, &sum) && sum == is.sum;
     }
     (void)sqlite3_reset(sums);
-    if (status == EFFACE_OK && !right)
+    if (status == EFFACE_OK && !ok)
         status = ef_store_corrupt(error, "rows do not match their checksum");
     return status;
 }
@@ -131,24 +133,18 @@ typedef struct id_list {
     size_t capacity;
 } id_list;
 
-static bool append(id_list *list, uint64_t id) {
-    if (list->n_ids == list->capacity) {
-        const size_t capacity = list->capacity + list->capacity / 2 + 64;
-        uint64_t *const ids = ef_realloc(list->ids, capacity, sizeof *ids);
-        if (ids == NULL)
-            return false;
-        list->ids = ids;
-        list->capacity = capacity;
-    }
+static bool add_id(id_list *list, uint64_t id) {
+    if (!ef_list_reserve(&list->ids, &list->capacity, list->n_ids, 1, sizeof *list->ids))
+        return false;
     list->ids[list->n_ids++] = id;
     return true;
 }
 
 /* Adds the ids of an owner's rows; `found` is false if there is no such owner. */
-static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uint64_t owner,
-                               id_list *list, bool *found, efface_error *error) {
-    ef_group group;
-    efface_status status = ef_group_find(store, EF_GROUP_OWNER, owner, &group, found, error);
+static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *statement, uint64_t owner,
+                                      id_list *list, bool *found, efface_error *error) {
+    ef_member_set group;
+    efface_status status = ef_member_set_find(store, EF_MEMBER_OWNER, owner, &group, found, error);
     if (status != EFFACE_OK || !*found)
         return status;
     ef_free(group.text);
@@ -165,9 +161,9 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
             break;
         }
         const uint64_t id = (uint64_t)sqlite3_column_int64(statement, 0);
-        sum += ef_seal_member(&store->head, EF_GROUP_OWNER, owner, id);
+        sum += ef_seal_member(&store->head, EF_MEMBER_OWNER, owner, id);
         n_rows++;
-        if (!append(list, id))
+        if (!add_id(list, id))
             status = ef_fail_memory(error);
     }
     (void)sqlite3_reset(statement);
@@ -178,9 +174,9 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
 
 /* ---------------------------------------------------------------- a request */
 
-void ef_missing_note(ef_missing *m, const char *what, uint64_t id, size_t n) {
+void ef_absent_note(ef_absent *m, const char *what, uint64_t id, size_t n) {
     m->n_missing += n;
-    if (m->n_named == EF_MOST_NAMED)
+    if (m->n_named == EF_MAX_NAMED)
         return;
     const size_t used = strlen(m->named);
     (void)snprintf(m->named + used, sizeof m->named - used, "%s%s %" PRIu64,
@@ -188,29 +184,14 @@ void ef_missing_note(ef_missing *m, const char *what, uint64_t id, size_t n) {
     m->n_named++;
 }
 
-efface_status ef_missing_judge(const ef_missing *missing, const efface_request *request,
-                               efface_error *error) {
+efface_status ef_absent_judge(const ef_absent *missing, const efface_request *request,
+                              efface_error *error) {
     return missing->n_missing == 0 || request->missing != EFFACE_MISSING_FAIL
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_NOT_FOUND,
                          "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
                          missing->named, missing->n_missing > missing->n_named ? ", ..." : "",
                          missing->n_missing);
-}
-
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void drop_doubles(id_list *list) {
-    size_t n = 0;
-    if (list->n_ids != 0)
-        qsort(list->ids, list->n_ids, sizeof *list->ids, compare_ids);
-    for (size_t i = 0; i < list->n_ids; i++)
-        if (i == 0 || list->ids[i] != list->ids[i - 1])
-            list->ids[n++] = list->ids[i];
-    list->n_ids = n;
 }
 
 /* What a request asks for: the ids that it names, in order, and then those of its owners. */
@@ -239,7 +220,8 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
                 ef_fail(error, EFFACE_E_ARGUMENT,
                         "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
         else
-            status = add_owner(store, statement, request->owners[i], &a->list, &found, error);
+            status =
+                add_ids_of_owner(store, statement, request->owners[i], &a->list, &found, error);
         a->ends[i] = a->list.n_ids;
     }
     (void)sqlite3_finalize(statement);
@@ -251,12 +233,11 @@ static efface_status list_asked(efface_store *store, const efface_request *reque
     a->ends = ef_alloc(request->n_owners, sizeof *a->ends);
     bool fits = a->ends != NULL;
     for (size_t i = 0; fits && i < request->n_ids; i++)
-        fits = append(&a->list, request->ids[i]);
+        fits = add_id(&a->list, request->ids[i]);
     if (!fits)
         return ef_fail_memory(error);
     a->n_named = a->list.n_ids;
-    if (a->n_named != 0)
-        qsort(a->list.ids, a->n_named, sizeof *a->list.ids, compare_ids);
+    ef_ids_sort(a->list.ids, a->n_named);
     return add_owners(store, request, a, error);
 }
 
@@ -279,22 +260,21 @@ static efface_status pool_fill(pool *p, const asked *all, const ef_search *searc
     bool fits = true;
     for (size_t m = 0; m < n; m++)
         for (size_t i = 0; fits && searches[m].status == EFFACE_OK && i < all[m].list.n_ids; i++)
-            fits = append(&p->list, all[m].list.ids[i]);
-    drop_doubles(&p->list);
+            fits = add_id(&p->list, all[m].list.ids[i]);
+    p->list.n_ids = ef_ids_sort_once(p->list.ids, p->list.n_ids);
     p->there = ef_alloc_zero(p->list.n_ids, sizeof *p->there);
     p->taken = ef_alloc_zero(p->list.n_ids, sizeof *p->taken);
     return fits && p->there != NULL && p->taken != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
 static size_t pool_find(const pool *p, uint64_t id) {
-    const uint64_t *const found = bsearch(&id, p->list.ids, p->list.n_ids, sizeof id, compare_ids);
-    return (size_t)(found - p->list.ids);
+    return (size_t)(ef_ids_find(p->list.ids, p->list.n_ids, id) - p->list.ids);
 }
 
 /* Of what a request asks for, what neither exists nor is left by requests before it. An id that is
  * asked for and that an owner has is one row; it counts as asked for. */
 static efface_status find_missing(const pool *p, const asked *a, const efface_request *request,
-                                  ef_missing *missing, efface_error *error) {
+                                  ef_absent *missing, efface_error *error) {
     size_t at = a->n_named;
     for (size_t k = 0; k < request->n_owners; k++) {
         bool left = false;
@@ -305,7 +285,7 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
             left |= !p->taken[i];
         }
         if (!left)
-            ef_missing_note(missing, "owner", request->owners[k], 1);
+            ef_absent_note(missing, "owner", request->owners[k], 1);
     }
     for (at = 0; at < a->n_named;) {
         const uint64_t id = a->list.ids[at];
@@ -314,14 +294,14 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
         for (; at < a->n_named && a->list.ids[at] == id; at++)
             n_times++;
         if (!p->there[i] || p->taken[i])
-            ef_missing_note(missing, "id", id, n_times);
+            ef_absent_note(missing, "id", id, n_times);
     }
-    return ef_missing_judge(missing, request, error);
+    return ef_absent_judge(missing, request, error);
 }
 
 /* Gives a request its rows. */
-static efface_status take(pool *p, const asked *a, ef_search *search) {
-    ef_missing missing = {.n_missing = 0};
+static efface_status give_rows(pool *p, const asked *a, ef_search *search) {
+    ef_absent missing = {.n_missing = 0};
     const efface_status status = find_missing(p, a, search->request, &missing, search->error);
     if (status != EFFACE_OK)
         return status;
@@ -367,7 +347,7 @@ efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t 
         p.n_there += p.there[i];
     for (size_t m = 0; status == EFFACE_OK && m < n; m++)
         if (searches[m].status == EFFACE_OK)
-            searches[m].status = take(&p, &all[m], &searches[m]);
+            searches[m].status = give_rows(&p, &all[m], &searches[m]);
     if (status == EFFACE_OK && p.n_taken != p.n_there)
         status = leave_others(store, &p, &rows, error);
     for (size_t m = 0; m < n; m++)

@@ -10,20 +10,20 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
                               ef_found *found, efface_error *error);
 
 /* What requests ask for that is not there. */
-#define EF_MOST_NAMED 8
+#define EF_MAX_NAMED 8
 
-typedef struct ef_missing {
-    char named[EF_MOST_NAMED * 28]; /* the first of them */
+typedef struct ef_absent {
+    char named[EF_MAX_NAMED * 28]; /* the first of them */
     size_t n_named;
     uint64_t n_missing;
-} ef_missing;
+} ef_absent;
 
 /* Notes an id or owner. One that was asked for n times counts n times, and is named once. */
-void ef_missing_note(ef_missing *missing, const char *what, uint64_t number, size_t n);
+void ef_absent_note(ef_absent *missing, const char *what, uint64_t number, size_t n);
 
 /* NOT_FOUND if there are any and the request does not put up with it. */
-efface_status ef_missing_judge(const ef_missing *missing, const efface_request *request,
-                               efface_error *error);
+efface_status ef_absent_judge(const ef_absent *missing, const efface_request *request,
+                              efface_error *error);
 
 /* A request whose rows are looked for together with those of others, and what is found of it. */
 typedef struct ef_search {

@@ -73,7 +73,7 @@ efface_status ef_store_write_columns(efface_store *store, const efface_data *dat
 
 /* ---------------------------------------------------------------- reading */
 
-static efface_status read_names(efface_store *store, efface_error *error) {
+static efface_status read_column_names(efface_store *store, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
     efface_status status = ef_sql_prepare(store, "SELECT number, name FROM columns ORDER BY number",
@@ -115,7 +115,7 @@ static efface_status copy_offsets(efface_store *store, ef_decoder reader, efface
     return EFFACE_OK;
 }
 
-static efface_status read_offsets(efface_store *store, efface_error *error) {
+static efface_status read_column_offsets(efface_store *store, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
     efface_status status =
@@ -148,9 +148,9 @@ static efface_status make_places(efface_store *store, efface_error *error) {
 
 efface_status ef_store_read_columns(efface_store *store, efface_error *error) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
-    efface_status status = read_names(store, error);
+    efface_status status = read_column_names(store, error);
     if (status == EFFACE_OK)
-        status = read_offsets(store, error);
+        status = read_column_offsets(store, error);
     if (status == EFFACE_OK)
         status =
             ef_names_digest(store->names, store->offsets, store->head.n_columns, digest, error);

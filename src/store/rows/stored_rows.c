@@ -45,7 +45,7 @@ typedef struct ledger {
 static bool ledger_begin(ledger *l, size_t n_rows) {
     *l = (ledger){.buckets = ef_alloc(n_rows, sizeof *l->buckets)};
     size_t n_members;
-    if (ef_mul_size(n_rows, EF_GROUP_KINDS, &n_members))
+    if (ef_mul_size(n_rows, EF_MEMBER_KINDS, &n_members))
         l->members = ef_alloc(n_members, sizeof *l->members);
     return l->buckets != NULL && l->members != NULL;
 }
@@ -65,7 +65,7 @@ static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row,
                                                     .sum = leaves ? -seal : seal};
     if (r->owner != EFFACE_NO_OWNER)
         l->members[l->n_members++] = (ef_member){
-            .kind = EF_GROUP_OWNER,
+            .kind = EF_MEMBER_OWNER,
             .leaves = leaves,
             .number = r->owner,
             .id = r->id,
@@ -75,7 +75,7 @@ static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row,
         head->n_unowned += leaves ? UINT64_MAX : 1;
     if (r->label != EFFACE_NO_LABEL)
         l->members[l->n_members++] =
-            (ef_member){.kind = EF_GROUP_LABEL,
+            (ef_member){.kind = EF_MEMBER_LABEL,
                         .leaves = leaves,
                         .number = (uint64_t)r->label,
                         .id = r->id,
@@ -85,7 +85,8 @@ static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row,
 
 static efface_status ledger_apply(ledger *l, efface_store *store, efface_error *error) {
     const efface_status status = ef_buckets_change(store, l->buckets, l->n_buckets, error);
-    return status == EFFACE_OK ? ef_groups_change(store, l->members, l->n_members, error) : status;
+    return status == EFFACE_OK ? ef_member_sets_change(store, l->members, l->n_members, error)
+                               : status;
 }
 
 static efface_status insert_row(efface_store *store, sqlite3_stmt *statement, uint64_t bucket,

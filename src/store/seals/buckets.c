@@ -85,7 +85,7 @@ efface_status ef_buckets_change(efface_store *store, ef_bucket_change *changes, 
 /* ---------------------------------------------------------------- all of them */
 
 /* Makes buckets and the counts of the head from the rows. */
-static efface_status count_all(efface_store *store, efface_error *error) {
+static efface_status count_buckets(efface_store *store, efface_error *error) {
     ef_head *const head = &store->head;
     sqlite3_stmt *read = NULL, *write = NULL;
     bool row = true;
@@ -136,7 +136,7 @@ static void give_bucket(sqlite3_context *context, int n_values, sqlite3_value **
 }
 
 /* Makes the function ef_bucket(id) known to SQL, or unknown again. */
-static efface_status make_known(efface_store *store, bool known, efface_error *error) {
+static efface_status make_bucket_known(efface_store *store, bool known, efface_error *error) {
     return sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                    &store->head, known ? give_bucket : NULL, NULL,
                                    NULL) == SQLITE_OK
@@ -150,12 +150,12 @@ efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error 
         return EFFACE_OK;
     const ef_head before = *head;
     head->dense = ef_dense_for(n_rows);
-    efface_status status = make_known(store, true, error);
+    efface_status status = make_bucket_known(store, true, error);
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "UPDATE rows SET bucket = ef_bucket(id)", error);
-    (void)make_known(store, false, NULL);
+    (void)make_bucket_known(store, false, NULL);
     if (status == EFFACE_OK)
-        status = count_all(store, error);
+        status = count_buckets(store, error);
     /* The sum over all rows does not depend on their buckets. */
     if (status == EFFACE_OK &&
         (head->rows_sum != before.rows_sum || head->n_rows != before.n_rows ||

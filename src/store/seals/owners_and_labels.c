@@ -8,6 +8,7 @@
 #include "store/seals/owners_and_labels.h"
 
 #include "base/errors/status.h"
+#include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "store/file/sql.h"
 #include "store/store.h"
@@ -19,19 +20,19 @@
 /* The groups of a bucket, and what is kept of them. */
 typedef struct bucket {
     uint64_t number;
-    ef_group *groups;
+    ef_member_set *groups;
     size_t n_groups;
     size_t capacity;
     ef_u128 sum; /* of the seals of all groups */
 } bucket;
 
 typedef struct statements {
-    sqlite3_stmt *read_bucket, *read_groups, *write_bucket, *write_group, *drop_group;
+    sqlite3_stmt *read_bucket, *read_sets, *write_bucket, *write_group, *drop_group;
 } statements;
 
 static void close_statements(statements *s) {
     (void)sqlite3_finalize(s->read_bucket);
-    (void)sqlite3_finalize(s->read_groups);
+    (void)sqlite3_finalize(s->read_sets);
     (void)sqlite3_finalize(s->write_bucket);
     (void)sqlite3_finalize(s->write_group);
     (void)sqlite3_finalize(s->drop_group);
@@ -43,7 +44,7 @@ static efface_status open_to_read(efface_store *store, statements *s, efface_err
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store,
                                 "SELECT number, n_rows, members, text FROM groups WHERE bucket = ?",
-                                &s->read_groups, error);
+                                &s->read_sets, error);
     return status;
 }
 
@@ -63,42 +64,36 @@ static efface_status open_to_write(efface_store *store, statements *s, efface_er
 
 /* ---------------------------------------------------------------- a bucket */
 
-static void clear(bucket *b) {
+static void bucket_clear(bucket *b) {
     for (size_t i = 0; i < b->n_groups; i++)
         ef_free(b->groups[i].text);
     b->n_groups = 0;
     b->sum = 0;
 }
 
-static ef_group_kind kind_of(const efface_store *store, uint64_t number) {
-    return number < store->head.group_slots ? EF_GROUP_OWNER : EF_GROUP_LABEL;
+static ef_member_kind kind_of_bucket(const efface_store *store, uint64_t number) {
+    return number < store->head.group_slots ? EF_MEMBER_OWNER : EF_MEMBER_LABEL;
 }
 
-static ef_group *append(bucket *b) {
-    if (b->n_groups == b->capacity) {
-        const size_t capacity = b->capacity + b->capacity / 2 + 32;
-        ef_group *const groups = ef_realloc(b->groups, capacity, sizeof *groups);
-        if (groups == NULL)
-            return NULL;
-        b->groups = groups;
-        b->capacity = capacity;
-    }
-    b->groups[b->n_groups] = (ef_group){.n_rows = 0};
+static ef_member_set *bucket_append(bucket *b) {
+    if (!ef_list_reserve(&b->groups, &b->capacity, b->n_groups, 1, sizeof *b->groups))
+        return NULL;
+    b->groups[b->n_groups] = (ef_member_set){.n_rows = 0};
     return &b->groups[b->n_groups++];
 }
 
-static efface_status read_groups(efface_store *store, sqlite3_stmt *read, bucket *b,
-                                 efface_error *error) {
+static efface_status read_member_sets(efface_store *store, sqlite3_stmt *read, bucket *b,
+                                      efface_error *error) {
     bool row = true;
     (void)sqlite3_bind_int64(read, 1, (sqlite3_int64)b->number);
     for (;;) {
         const efface_status status = ef_sql_step(store, read, &row, error);
         if (status != EFFACE_OK || !row)
             return status;
-        ef_group *const group = append(b);
+        ef_member_set *const group = bucket_append(b);
         if (group == NULL)
             return ef_fail_memory(error);
-        group->kind = kind_of(store, b->number);
+        group->kind = kind_of_bucket(store, b->number);
         if (!ef_sql_has(read, "iibu"))
             return ef_store_corrupt(error, "an owner or a label is invalid");
         group->number = (uint64_t)sqlite3_column_int64(read, 0);
@@ -107,30 +102,30 @@ static efface_status read_groups(efface_store *store, sqlite3_stmt *read, bucket
             return ef_store_corrupt(error, "an owner or a label is invalid");
         if (!ef_sql_copy_text(read, 3, &group->text))
             return ef_fail_memory(error);
-        b->sum += ef_seal_group(&store->head, group);
+        b->sum += ef_seal_member_set(&store->head, group);
     }
 }
 
 /* Reads a bucket and verifies it. */
 static efface_status read_bucket(efface_store *store, const statements *s, uint64_t number,
                                  bucket *b, efface_error *error) {
-    bool row = false, right = false;
-    clear(b);
+    bool row = false, ok = false;
+    bucket_clear(b);
     b->number = number;
-    efface_status status = read_groups(store, s->read_groups, b, error);
-    (void)sqlite3_reset(s->read_groups);
+    efface_status status = read_member_sets(store, s->read_sets, b, error);
+    (void)sqlite3_reset(s->read_sets);
     if (status != EFFACE_OK)
         return status;
     (void)sqlite3_bind_int64(s->read_bucket, 1, (sqlite3_int64)number);
     status = ef_sql_step(store, s->read_bucket, &row, error);
     if (status == EFFACE_OK && row) {
         ef_u128 sum;
-        right = ef_sql_has(s->read_bucket, "ib") &&
-                (uint64_t)sqlite3_column_int64(s->read_bucket, 0) == b->n_groups &&
-                ef_sql_read_sum(s->read_bucket, 1, &sum) && sum == b->sum;
+        ok = ef_sql_has(s->read_bucket, "ib") &&
+             (uint64_t)sqlite3_column_int64(s->read_bucket, 0) == b->n_groups &&
+             ef_sql_read_sum(s->read_bucket, 1, &sum) && sum == b->sum;
     }
     (void)sqlite3_reset(s->read_bucket);
-    if (status == EFFACE_OK && !right)
+    if (status == EFFACE_OK && !ok)
         status = ef_store_corrupt(error, "owners or labels do not match their checksum");
     return status;
 }
@@ -144,8 +139,8 @@ static efface_status write_bucket(efface_store *store, const statements *s, cons
     return ef_sql_do(store, s->write_bucket, error);
 }
 
-static efface_status write_group(efface_store *store, const statements *s, uint64_t number,
-                                 const ef_group *group, efface_error *error) {
+static efface_status write_member_set(efface_store *store, const statements *s, uint64_t number,
+                                      const ef_member_set *group, efface_error *error) {
     unsigned char sum[16];
     (void)sqlite3_bind_int64(s->write_group, 1, (sqlite3_int64)number);
     (void)sqlite3_bind_int64(s->write_group, 2, (sqlite3_int64)group->number);
@@ -155,7 +150,7 @@ static efface_status write_group(efface_store *store, const statements *s, uint6
     return ef_sql_do(store, s->write_group, error);
 }
 
-static ef_group *find(bucket *b, uint64_t number) {
+static ef_member_set *bucket_find(bucket *b, uint64_t number) {
     for (size_t i = 0; i < b->n_groups; i++)
         if (b->groups[i].number == number)
             return &b->groups[i];
@@ -174,20 +169,20 @@ static int compare_members(const void *a, const void *b) {
 }
 
 /* Members of one group, of which there are n. */
-static efface_status change_group(efface_store *store, const statements *s, bucket *b,
-                                  const ef_member *members, size_t n, efface_error *error) {
+static efface_status change_member_set(efface_store *store, const statements *s, bucket *b,
+                                       const ef_member *members, size_t n, efface_error *error) {
     ef_head *const head = &store->head;
-    const ef_group_kind kind = members->kind;
-    ef_group *group = find(b, members->number);
+    const ef_member_kind kind = members->kind;
+    ef_member_set *group = bucket_find(b, members->number);
     const bool is_new = group == NULL;
     if (is_new) {
-        group = append(b);
+        group = bucket_append(b);
         if (group == NULL)
             return ef_fail_memory(error);
         group->kind = kind;
         group->number = members->number;
     }
-    const ef_u128 before = is_new ? 0 : ef_seal_group(head, group);
+    const ef_u128 before = is_new ? 0 : ef_seal_member_set(head, group);
     for (size_t i = 0; i < n; i++) {
         const ef_u128 seal = ef_seal_member(head, kind, group->number, members[i].id);
         if (members[i].leaves && group->n_rows == 0)
@@ -206,8 +201,8 @@ static efface_status change_group(efface_store *store, const statements *s, buck
     ef_u128 after = 0;
     efface_status status = EFFACE_OK;
     if (group->n_rows != 0) {
-        after = ef_seal_group(head, group);
-        status = write_group(store, s, b->number, group, error);
+        after = ef_seal_member_set(head, group);
+        status = write_member_set(store, s, b->number, group, error);
         head->n_groups[kind] += is_new;
     } else {
         (void)sqlite3_bind_int64(s->drop_group, 1, (sqlite3_int64)b->number);
@@ -230,18 +225,18 @@ static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_
 static void sort_members(ef_member *members, size_t n, const ef_head *head) {
     for (size_t i = 0; i < n; i++)
         members[i].bucket = head != NULL
-                                ? ef_group_bucket_of(head, members[i].kind, members[i].number)
+                                ? ef_member_bucket_of(head, members[i].kind, members[i].number)
                                 : (uint64_t)members[i].kind;
     qsort(members, n, sizeof *members, compare_members);
 }
 
 /* Makes room in buckets for groups that come. There are no more of them than members, so that few
  * members need not be counted. */
-static efface_status make_room(efface_store *store, ef_member *members, size_t n,
-                               efface_error *error) {
+static efface_status fit_buckets_to(efface_store *store, ef_member *members, size_t n,
+                                    efface_error *error) {
     if (n / FULL < store->head.group_slots)
         return EFFACE_OK;
-    uint64_t n_groups[EF_GROUP_KINDS] = {store->head.n_groups[0], store->head.n_groups[1]};
+    uint64_t n_groups[EF_MEMBER_KINDS] = {store->head.n_groups[0], store->head.n_groups[1]};
     sort_members(members, n, NULL);
     for (size_t i = 0; i < n; i++)
         n_groups[members[i].kind] += i == 0 || members[i].number != members[i - 1].number ||
@@ -249,15 +244,15 @@ static efface_status make_room(efface_store *store, ef_member *members, size_t n
     return fit_buckets(store, n_groups[0] > n_groups[1] ? n_groups[0] : n_groups[1], error);
 }
 
-efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n,
-                               efface_error *error) {
+efface_status ef_member_sets_change(efface_store *store, ef_member *members, size_t n,
+                                    efface_error *error) {
     if (n == 0)
         return EFFACE_OK;
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     for (size_t i = 0; i < n; i++)
         members[i].order = i;
-    efface_status status = make_room(store, members, n, error);
+    efface_status status = fit_buckets_to(store, members, n, error);
     if (status == EFFACE_OK) {
         sort_members(members, n, &store->head);
         status = open_to_write(store, &s, error);
@@ -270,14 +265,14 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
             while (i + same < n && members[i + same].bucket == number &&
                    members[i + same].number == members[i].number)
                 same++;
-            status = change_group(store, &s, &b, members + i, same, error);
+            status = change_member_set(store, &s, &b, members + i, same, error);
             i += same;
         }
         if (status == EFFACE_OK)
             status = write_bucket(store, &s, &b, error);
     }
     store->head_changed = true;
-    clear(&b);
+    bucket_clear(&b);
     ef_free(b.groups);
     close_statements(&s);
     const uint64_t *const n_groups = store->head.n_groups;
@@ -288,48 +283,48 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
 
 /* ---------------------------------------------------------------- looking */
 
-efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
-                            ef_group *group, bool *found, efface_error *error) {
+efface_status ef_member_set_find(efface_store *store, ef_member_kind kind, uint64_t number,
+                                 ef_member_set *group, bool *found, efface_error *error) {
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     *found = false;
     efface_status status = open_to_read(store, &s, error);
     if (status == EFFACE_OK)
-        status = read_bucket(store, &s, ef_group_bucket_of(&store->head, kind, number), &b, error);
-    ef_group *const there = status == EFFACE_OK ? find(&b, number) : NULL;
+        status = read_bucket(store, &s, ef_member_bucket_of(&store->head, kind, number), &b, error);
+    ef_member_set *const there = status == EFFACE_OK ? bucket_find(&b, number) : NULL;
     if (there != NULL) {
         *group = *there;
         there->text = NULL;
         *found = true;
     }
-    clear(&b);
+    bucket_clear(&b);
     ef_free(b.groups);
     close_statements(&s);
     return status;
 }
 
-efface_status ef_groups_each(efface_store *store, ef_group_each *each, void *context,
-                             efface_error *error) {
+efface_status ef_member_sets_each(efface_store *store, ef_member_set_each *each, void *context,
+                                  efface_error *error) {
     const ef_head *const head = &store->head;
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
-    uint64_t n_groups[EF_GROUP_KINDS] = {0};
-    ef_u128 sums[EF_GROUP_KINDS] = {0};
+    uint64_t n_groups[EF_MEMBER_KINDS] = {0};
+    ef_u128 sums[EF_MEMBER_KINDS] = {0};
     efface_status status = open_to_read(store, &s, error);
-    for (uint64_t i = 0; status == EFFACE_OK && i < ef_group_buckets(head); i++) {
-        const ef_group_kind kind = kind_of(store, i);
+    for (uint64_t i = 0; status == EFFACE_OK && i < ef_member_buckets(head); i++) {
+        const ef_member_kind kind = kind_of_bucket(store, i);
         status = read_bucket(store, &s, i, &b, error);
         n_groups[kind] += b.n_groups;
         sums[kind] += b.sum;
         for (size_t j = 0; status == EFFACE_OK && j < b.n_groups; j++)
             status = each(context, &b.groups[j], error);
     }
-    for (int kind = 0; status == EFFACE_OK && kind < EF_GROUP_KINDS; kind++)
+    for (int kind = 0; status == EFFACE_OK && kind < EF_MEMBER_KINDS; kind++)
         if (n_groups[kind] != head->n_groups[kind] || sums[kind] != head->groups_sum[kind])
-            status = ef_store_corrupt(error, kind == EF_GROUP_OWNER
+            status = ef_store_corrupt(error, kind == EF_MEMBER_OWNER
                                                  ? "its owners do not match their checksum"
                                                  : "its labels do not match their checksum");
-    clear(&b);
+    bucket_clear(&b);
     ef_free(b.groups);
     close_statements(&s);
     return status;
@@ -337,28 +332,29 @@ efface_status ef_groups_each(efface_store *store, ef_group_each *each, void *con
 
 /* ---------------------------------------------------------------- all buckets */
 
-efface_status ef_groups_make(efface_store *store, uint64_t n_groups, efface_error *error) {
+efface_status ef_member_sets_make(efface_store *store, uint64_t n_groups, efface_error *error) {
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
-    store->head.group_slots = ef_group_slots_for(n_groups);
+    store->head.group_slots = ef_member_slots_for(n_groups);
     store->head_changed = true;
     efface_status status = open_to_write(store, &s, error);
-    for (; status == EFFACE_OK && b.number < ef_group_buckets(&store->head); b.number++)
+    for (; status == EFFACE_OK && b.number < ef_member_buckets(&store->head); b.number++)
         status = write_bucket(store, &s, &b, error);
     close_statements(&s);
     return status;
 }
 
 typedef struct all_groups {
-    ef_group *groups;
+    ef_member_set *groups;
     size_t n_groups;
     size_t capacity;
 } all_groups;
 
-static efface_status collect(void *context, const ef_group *group, efface_error *error) {
+static efface_status keep_member_set(void *context, const ef_member_set *group,
+                                     efface_error *error) {
     all_groups *const all = context;
     bucket b = {.groups = all->groups, .n_groups = all->n_groups, .capacity = all->capacity};
-    ef_group *const copy = append(&b);
+    ef_member_set *const copy = bucket_append(&b);
     if (copy == NULL)
         return ef_fail_memory(error);
     *all = (all_groups){b.groups, b.n_groups, b.capacity};
@@ -380,23 +376,23 @@ static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_
         return EFFACE_OK;
     all_groups all = {NULL, 0, 0};
     statements s = {.read_bucket = NULL};
-    efface_status status = ef_groups_each(store, collect, &all, error);
+    efface_status status = ef_member_sets_each(store, keep_member_set, &all, error);
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error);
     if (status == EFFACE_OK)
-        status = ef_groups_make(store, n_groups, error);
-    const size_t n_buckets = (size_t)ef_group_buckets(head);
+        status = ef_member_sets_make(store, n_groups, error);
+    const size_t n_buckets = (size_t)ef_member_buckets(head);
     bucket *const buckets = ef_alloc_zero(n_buckets, sizeof *buckets);
     if (status == EFFACE_OK && buckets == NULL)
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = open_to_write(store, &s, error);
     for (size_t i = 0; status == EFFACE_OK && i < all.n_groups; i++) {
-        const ef_group *const group = &all.groups[i];
-        const uint64_t number = ef_group_bucket_of(head, group->kind, group->number);
+        const ef_member_set *const group = &all.groups[i];
+        const uint64_t number = ef_member_bucket_of(head, group->kind, group->number);
         buckets[number].n_groups++;
-        buckets[number].sum += ef_seal_group(head, group);
-        status = write_group(store, &s, number, group, error);
+        buckets[number].sum += ef_seal_member_set(head, group);
+        status = write_member_set(store, &s, number, group, error);
     }
     for (size_t i = 0; status == EFFACE_OK && i < n_buckets; i++) {
         buckets[i].number = i;

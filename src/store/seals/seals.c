@@ -64,7 +64,7 @@ ef_u128 ef_seal_row(const ef_head *head, const ef_stored_row *row) {
     return hash(head, w.bytes, w.n_bytes);
 }
 
-ef_u128 ef_seal_member(const ef_head *head, ef_group_kind kind, uint64_t number, uint64_t id) {
+ef_u128 ef_seal_member(const ef_head *head, ef_member_kind kind, uint64_t number, uint64_t id) {
     words w = {.n_bytes = 0};
     add_word(&w, 'm');
     add_word(&w, (uint64_t)kind);
@@ -73,7 +73,7 @@ ef_u128 ef_seal_member(const ef_head *head, ef_group_kind kind, uint64_t number,
     return hash(head, w.bytes, w.n_bytes);
 }
 
-ef_u128 ef_seal_group(const ef_head *head, const ef_group *group) {
+ef_u128 ef_seal_member_set(const ef_head *head, const ef_member_set *group) {
     words w = {.n_bytes = 0};
     add_word(&w, 'g');
     add_word(&w, (uint64_t)group->kind);
@@ -93,7 +93,7 @@ ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, 
 }
 
 /* The finalizer of SplitMix64: neighbours go to different buckets. */
-static uint64_t mix(uint64_t x) {
+static uint64_t mix_id(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
     return x ^ x >> 31;
@@ -101,23 +101,23 @@ static uint64_t mix(uint64_t x) {
 
 uint64_t ef_bucket_of(const ef_head *head, uint64_t id) {
     const uint64_t half = head->dense / BUCKET_ROWS;
-    return id < head->dense ? id / BUCKET_ROWS : half + (mix(id) & (half - 1));
+    return id < head->dense ? id / BUCKET_ROWS : half + (mix_id(id) & (half - 1));
 }
 
 uint32_t ef_part_of(uint64_t id, uint32_t n_parts) {
-    return (uint32_t)(mix(id + UINT64_C(0x9E3779B97F4A7C15)) % n_parts);
+    return (uint32_t)(mix_id(id + UINT64_C(0x9E3779B97F4A7C15)) % n_parts);
 }
 
 uint64_t ef_buckets(const ef_head *head) {
     return 2 * (head->dense / BUCKET_ROWS);
 }
 
-uint64_t ef_group_bucket_of(const ef_head *head, ef_group_kind kind, uint64_t number) {
-    return (uint64_t)kind * head->group_slots + (mix(number) & (head->group_slots - 1));
+uint64_t ef_member_bucket_of(const ef_head *head, ef_member_kind kind, uint64_t number) {
+    return (uint64_t)kind * head->group_slots + (mix_id(number) & (head->group_slots - 1));
 }
 
-uint64_t ef_group_buckets(const ef_head *head) {
-    return EF_GROUP_KINDS * head->group_slots;
+uint64_t ef_member_buckets(const ef_head *head) {
+    return EF_MEMBER_KINDS * head->group_slots;
 }
 
 static uint64_t power_of_two_from(uint64_t least, uint64_t n) {
@@ -131,6 +131,6 @@ uint64_t ef_dense_for(uint64_t n_rows) {
     return power_of_two_from(BUCKET_ROWS, n_rows);
 }
 
-uint64_t ef_group_slots_for(uint64_t n_groups) {
+uint64_t ef_member_slots_for(uint64_t n_groups) {
     return power_of_two_from(1, (n_groups + GROUPS_A_BUCKET - 1) / GROUPS_A_BUCKET);
 }

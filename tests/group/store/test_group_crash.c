@@ -18,7 +18,7 @@
 
 #include <stdatomic.h>
 
-#define MOST_COPIES 100
+#define MAX_COPIES 100
 
 /* ------------------------------------------------------------------ a group that copies */
 
@@ -38,7 +38,7 @@ static int copy_folder(const efface_group *inner) {
     if (inner->agree(inner->context, &nothing) != 0)
         return -1;
     if (inner->rank == 0) {
-        RANK_ASSERT(n_copies < MOST_COPIES);
+        RANK_ASSERT(n_copies < MAX_COPIES);
         run_command("cp -r '%s' '%s/copy-%u'", scene_folder, folder, n_copies);
         n_copies += n_copies == 0 || !is_same_folder(n_copies - 1, n_copies);
     }

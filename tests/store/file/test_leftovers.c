@@ -25,9 +25,9 @@
 #include <inttypes.h>
 
 #define N_COLUMNS 6
-#define MOST_COLUMNS 1500
+#define MAX_COLUMNS 1500
 #define N_ROWS 3000
-#define MOST_ROWS 6000
+#define MAX_ROWS 6000
 #define N_OWNERS 700
 #define STORE "rest.efface"
 
@@ -53,7 +53,7 @@ typedef struct person {
     bool is_there;
 } person;
 
-static person people[MOST_ROWS];
+static person people[MAX_ROWS];
 static size_t n_people;
 static uint32_t n_columns = N_COLUMNS;
 
@@ -66,7 +66,7 @@ static float make_value(void) {
 }
 
 static person *make_person(bool lone) {
-    assert_true(n_people < MOST_ROWS);
+    assert_true(n_people < MAX_ROWS);
     person *const p = &people[n_people++];
     p->is_there = true;
     p->id = next() | UINT64_C(0x0100000000000000); /* eight bytes in any encoding */
@@ -329,7 +329,7 @@ static void check_gone(const person *who, const char *after) {
 /* ---------------------------------------------------------------- requests */
 
 static void forget_ids(efface_store *store, const size_t *who, size_t n) {
-    static uint64_t ids[MOST_ROWS];
+    static uint64_t ids[MAX_ROWS];
     for (size_t i = 0; i < n; i++) {
         ids[i] = people[who[i]].id;
         people[who[i]].is_there = false;
@@ -354,7 +354,7 @@ static size_t someone(void) {
 
 /* Several at random, in one request. */
 static void forget_some(efface_store *store, size_t n) {
-    static size_t who[MOST_ROWS];
+    static size_t who[MAX_ROWS];
     for (size_t i = 0; i < n; i++) {
         who[i] = someone();
         people[who[i]].is_there = false;
@@ -497,7 +497,7 @@ static void every_row_of_a_page(void **state) {
 /* Rows so wide that SQLite keeps a part of each on pages of its own. */
 static void wide_rows(void **state) {
     (void)state;
-    static const uint32_t widths[] = {300, 1100, MOST_COLUMNS};
+    static const uint32_t widths[] = {300, 1100, MAX_COLUMNS};
     for (int i = 0; i < 3; i++) {
         n_columns = widths[i];
         efface_store *const store = begin(120, false);
@@ -720,7 +720,7 @@ static int begin_all(void **state) {
 }
 
 static int end_all(void **state) {
-    for (size_t i = 0; i < MOST_ROWS; i++)
+    for (size_t i = 0; i < MAX_ROWS; i++)
         free(people[i].values);
     return end_folder(state) == 0 ? rmdir("leftovers_tmp") : -1;
 }

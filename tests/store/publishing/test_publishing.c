@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #define FILE_NAME "out.model"
-#define MOST_ROWS 80
+#define MAX_ROWS 80
 
 static uint64_t next_random(void) {
     static uint64_t state = 20191105;
@@ -65,20 +65,20 @@ typedef struct scene {
 static const double shifts[N_COLUMNS] = {1e9, 0.0, -2.5, 0.0};
 
 static efface_store *make_scene(const scene *s) {
-    float values[MOST_ROWS * N_COLUMNS];
-    int64_t weights[MOST_ROWS];
-    uint64_t ids[MOST_ROWS];
+    float values[MAX_ROWS * N_COLUMNS];
+    int64_t weights[MAX_ROWS];
+    uint64_t ids[MAX_ROWS];
     static const uint32_t some[] = {3, 0};
     efface_data *data = NULL;
     efface_store *store = NULL;
-    for (size_t i = 0; i < MOST_ROWS; i++) {
+    for (size_t i = 0; i < MAX_ROWS; i++) {
         ids[i] = next_random() >> 1;
         weights[i] = 1 + (int64_t)(next_random() % 9);
         for (size_t j = 0; j < N_COLUMNS; j++)
             values[i * N_COLUMNS + j] = (float)(i % 4) * 3.0F + next_value(2.0F);
     }
     const efface_rows rows = {
-        .n_rows = MOST_ROWS, .values = values, .ids = ids, .weights = s->weighed ? weights : NULL};
+        .n_rows = MAX_ROWS, .values = values, .ids = ids, .weights = s->weighed ? weights : NULL};
     REQUIRE_OK(efface_data_create(N_COLUMNS, &data, error));
     if (s->shifted)
         REQUIRE_OK(efface_data_set_offsets(data, shifts, error));
@@ -104,7 +104,7 @@ static void check_answers(const efface_predictor *p, const efface_model *model,
     const uint32_t d = info.n_columns, k = info.n_clusters;
     float rows[N * (N_COLUMNS + 1)];
     efface_number a[N], b[N];
-    double x[N * MOST_ROWS], y[N * MOST_ROWS];
+    double x[N * MAX_ROWS], y[N * MAX_ROWS];
     efface_table table;
     REQUIRE_OK(efface_predictor_find_table(p, "centroids", &table, error));
     assert_int_equal(table.n_rows, k);
@@ -112,7 +112,7 @@ static void check_answers(const efface_predictor *p, const efface_model *model,
     assert_int_equal(said.family, EFFACE_FAMILY_KMEANS);
     assert_int_equal(said.predicts, EFFACE_PREDICTS_CLUSTERS);
     assert_int_equal(said.n_numbers, 1);
-    assert_true(k <= MOST_ROWS);
+    assert_true(k <= MAX_ROWS);
     for (size_t i = 0; i < N * (d + 1); i++)
         rows[i] = next_value(i % 7 == 0 ? 1e5F : 12.0F);
     REQUIRE_OK(efface_predictor_predict(p, N, rows, d + 1, a, error));
@@ -219,7 +219,7 @@ static void a_file_says_what_the_model_says(void **state) {
                          .named = i % 5 < 2,
                          .some = i % 7 < 3};
         /* With as many clusters as rows, centroids are rows: the page says so. */
-        if (s.n_clusters < MOST_ROWS)
+        if (s.n_clusters < MAX_ROWS)
             check_scene(&s);
     }
 }
@@ -236,7 +236,7 @@ static void there_may_be_fewer_rows_than_clusters(void **state) {
     efface_predictor *const p = load(FILE_NAME);
     efface_table table;
     REQUIRE_OK(efface_predictor_get_table(p, 0, &table, error));
-    assert_int_equal(table.n_rows, MOST_ROWS);
+    assert_int_equal(table.n_rows, MAX_ROWS);
     check_answers(p, model, data);
     efface_predictor_free(p);
     efface_model_free(model);

@@ -17,19 +17,19 @@
 
 #include <inttypes.h>
 
-#define MOST_CHANGES 8
+#define MAX_CHANGES 8
 
 /* ---------------------------------------------------------------- groups of requests */
 
 typedef struct group {
-    efface_store_change changes[MOST_CHANGES];
-    efface_request requests[MOST_CHANGES];
-    uint64_t ids[MOST_CHANGES][2];
+    efface_store_change changes[MAX_CHANGES];
+    efface_request requests[MAX_CHANGES];
+    uint64_t ids[MAX_CHANGES][2];
     size_t n;
 } group;
 
 static efface_store_change *ask(group *g, efface_change_kind kind) {
-    assert_true(g->n < MOST_CHANGES);
+    assert_true(g->n < MAX_CHANGES);
     efface_store_change *const change = &g->changes[g->n++];
     *change = (efface_store_change){.kind = kind, .status = EFFACE_E_IO};
     return change;
@@ -107,8 +107,8 @@ static void fail_line(void *context, size_t line, const char *problem) {
 /* All receipts, as somebody outside of the store verifies them. */
 static void check_chain(efface_store *store, const unsigned char *public_key) {
     const size_t n = (size_t)info_of(store).n_receipts;
-    char *lines[2 * MOST_CHANGES];
-    assert_true(n <= 2 * MOST_CHANGES);
+    char *lines[2 * MAX_CHANGES];
+    assert_true(n <= 2 * MAX_CHANGES);
     for (size_t i = 0; i < n; i++)
         lines[i] = receipt_of(store, i + 1);
     REQUIRE_OK(
@@ -532,7 +532,7 @@ static void a_group_waits_for_the_disk_once(void **state) {
     do_group(store, &g);
     const unsigned long alone = n_syncs;
     free_group(&g);
-    for (uint64_t i = 0; i < MOST_CHANGES; i++)
+    for (uint64_t i = 0; i < MAX_CHANGES; i++)
         (void)ask_to_forget(&g, 2 + i, 2 + i, EFFACE_MISSING_FAIL);
     n_syncs = 0;
     do_group(store, &g);

@@ -31,10 +31,10 @@
 #define FIRST_SEED UINT64_C(0x570e0000)
 #define DEFAULT_CASES 160ul
 #define MODELS_OF_FAMILY 4 /* at most, on average */
-#define MOST_MODELS 20
-#define MOST_KINDS 20
-#define MOST_STEPS 7
-#define MOST_BATCH 12
+#define MAX_MODELS 20
+#define MAX_KINDS 20
+#define MAX_STEPS 7
+#define MAX_BATCH 12
 
 /* ---------------------------------------------------------------- how often rows were loaded */
 
@@ -52,7 +52,7 @@ efface_status __wrap_ef_rows_load(efface_store *store, const uint32_t *columns, 
 }
 
 static struct {
-    unsigned long kinds[MOST_MODELS][MOST_KINDS]; /* models, by family */
+    unsigned long kinds[MAX_MODELS][MAX_KINDS]; /* models, by family */
     unsigned long forgets, learns, updates, refused, looks, reopened, cold, hot, untouched,
         repaired, refitted, stale, emptied, some_columns, cold_learns;
 } seen;
@@ -82,7 +82,7 @@ typedef struct scene {
     mirror_row *rows;
     size_t n, capacity;
     uint64_t n_receipts;
-    mirror_model models[MOST_MODELS]; /* in the order of names */
+    mirror_model models[MAX_MODELS]; /* in the order of names */
     uint32_t n_models;
     uint64_t owners[6];
     efface_store *store;
@@ -181,7 +181,7 @@ static void count_kind(const mirror_model *m) {
     while (law_families[f] != m->family)
         f++;
     const unsigned kind = m->family->kind_of(m->params);
-    assert_true(f < MOST_MODELS && kind < m->family->n_kinds && kind < MOST_KINDS);
+    assert_true(f < MAX_MODELS && kind < m->family->n_kinds && kind < MAX_KINDS);
     seen.kinds[f][kind]++;
 }
 
@@ -235,7 +235,7 @@ static void begin(scene *s, uint64_t seed) {
         mirror_add(s, &row, rows->values + i * s->d);
     }
     const uint64_t most = MODELS_OF_FAMILY * law_n_families;
-    s->n_models = one_in(15) ? 0 : 1 + (uint32_t)below(most < MOST_MODELS ? most : MOST_MODELS);
+    s->n_models = one_in(15) ? 0 : 1 + (uint32_t)below(most < MAX_MODELS ? most : MAX_MODELS);
     for (uint32_t i = 0; i < s->n_models; i++)
         choose_model(s, &s->models[i], i, first);
     efface_data *const data = mirror_data(s, NULL, s->d);
@@ -394,7 +394,7 @@ static void check_loads(const scene *s, const bool *leaves, const efface_store_r
 /* ---------------------------------------------------------------- forget */
 
 typedef struct wish {
-    uint64_t ids[MOST_BATCH], owners[MOST_BATCH];
+    uint64_t ids[MAX_BATCH], owners[MAX_BATCH];
     efface_request request;
     bool *leaves;
     size_t n_leave, n_missing;
@@ -404,7 +404,7 @@ static void make_wish(scene *s, wish *w) {
     *w = (wish){.leaves = make(s->n, sizeof *w->leaves)};
     const bool some_missing = one_in(6);
     w->request = (efface_request){.ids = w->ids, .owners = w->owners};
-    w->request.n_ids = (size_t)(one_in(4) ? below(MOST_BATCH) : below(3));
+    w->request.n_ids = (size_t)(one_in(4) ? below(MAX_BATCH) : below(3));
     w->request.n_owners = one_in(5) ? 1 + (size_t)below(2) : 0;
     w->request.missing = one_in(2) ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     for (size_t i = 0; i < w->request.n_ids; i++) {
@@ -534,12 +534,12 @@ static bool is_outside(const mirror_model *m, const float *row) {
 }
 
 static void learn(scene *s) {
-    const size_t n = (size_t)(one_in(12) ? 0 : one_in(4) ? below(MOST_BATCH) : 1 + below(2));
-    const int64_t heavy = one_in(20) ? EFFACE_MAX_WEIGHT / (MOST_BATCH + 1) : 5;
+    const size_t n = (size_t)(one_in(12) ? 0 : one_in(4) ? below(MAX_BATCH) : 1 + below(2));
+    const int64_t heavy = one_in(20) ? EFFACE_MAX_WEIGHT / (MAX_BATCH + 1) : 5;
     float *const values = make(n * s->d, sizeof *values);
-    uint64_t ids[MOST_BATCH], owners[MOST_BATCH];
-    int64_t weights[MOST_BATCH], total = 0;
-    int64_t labels[MOST_BATCH];
+    uint64_t ids[MAX_BATCH], owners[MAX_BATCH];
+    int64_t weights[MAX_BATCH], total = 0;
+    int64_t labels[MAX_BATCH];
     const int id_kind = (int)below(4); /* none; anew; small ones from 0 on; one of those there */
     bool doubled = false, outside = false;
     for (size_t i = 0; i < n; i++) {
@@ -566,9 +566,9 @@ static void learn(scene *s) {
     const unsigned loads = n_loads;
     efface_data_free(data);
     if (doubled || outside || heavier) {
-        const bool right = (doubled && status == EFFACE_E_DUPLICATE) ||
-                           ((outside || heavier) && status == EFFACE_E_LIMIT);
-        if (!right)
+        const bool ok = (doubled && status == EFFACE_E_DUPLICATE) ||
+                        ((outside || heavier) && status == EFFACE_E_LIMIT);
+        if (!ok)
             fail_msg("case 0x%" PRIx64 ": status %d to rows that cannot be learned%s%s%s", s->seed,
                      (int)status, doubled ? ", there already" : "",
                      outside ? ", out of bounds" : "", heavier ? ", too heavy" : "");
@@ -595,11 +595,11 @@ static void learn(scene *s) {
 /* Rows that are there, each once, get other values and, if these are given, weights, owners and
  * labels; at times one of them is not there. */
 static void update(scene *s) {
-    size_t n = (size_t)(one_in(4) ? below(MOST_BATCH) : 1 + below(2));
+    size_t n = (size_t)(one_in(4) ? below(MAX_BATCH) : 1 + below(2));
     n = n < s->n ? n : s->n;
     float *const values = make(n * s->d, sizeof *values);
-    uint64_t ids[MOST_BATCH], owners[MOST_BATCH];
-    int64_t weights[MOST_BATCH], labels[MOST_BATCH], more = 0;
+    uint64_t ids[MAX_BATCH], owners[MAX_BATCH];
+    int64_t weights[MAX_BATCH], labels[MAX_BATCH], more = 0;
     const bool weighs = one_in(2), owns = one_in(2), labelled = one_in(2);
     const bool missing = n != 0 && one_in(8);
     bool outside = false;
@@ -663,7 +663,7 @@ static void run_case(uint64_t seed) {
     under_way = seed;
     begin(&s, seed);
     check_law(&s);
-    const uint64_t n_steps = 1 + below(MOST_STEPS);
+    const uint64_t n_steps = 1 + below(MAX_STEPS);
     for (uint64_t step = 0; step < n_steps; step++) {
         if (one_in(3))
             learn(&s);

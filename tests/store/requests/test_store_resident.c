@@ -32,10 +32,10 @@
 
 #define FIRST_SEED UINT64_C(0x6e510000)
 #define DEFAULT_CASES 55ul
-#define MOST_MODELS 6
-#define MOST_STEPS 7
-#define MOST_CHANGES 6
-#define MOST_IDS 5
+#define MAX_MODELS 6
+#define MAX_STEPS 7
+#define MAX_CHANGES 6
+#define MAX_IDS 5
 #define N_OWNERS 5
 
 time_t time(time_t *now) {
@@ -75,8 +75,8 @@ typedef struct scene {
     uint32_t d, n_models;
     uint64_t owners[N_OWNERS];
     efface_store *stores[N_STORES];
-    efface_data *rows;               /* that are there */
-    uint64_t busy[3 * MOST_CHANGES]; /* ids that requests of the group under way are about */
+    efface_data *rows;              /* that are there */
+    uint64_t busy[3 * MAX_CHANGES]; /* ids that requests of the group under way are about */
     size_t n_busy;
     bool warm; /* the resident handle has rows and models */
 } scene;
@@ -145,7 +145,7 @@ static void begin(scene *s, uint64_t seed) {
     free(owners);
     REQUIRE_OK(create_plain(in_folder(files[SINGLY]), data, &s->stores[SINGLY], error));
     efface_data_free(data);
-    s->n_models = one_in(10) ? 0 : 1 + (uint32_t)below(MOST_MODELS);
+    s->n_models = one_in(10) ? 0 : 1 + (uint32_t)below(MAX_MODELS);
     for (uint32_t i = 0; i < s->n_models; i++) {
         char name[EFFACE_MODEL_NAME_BYTES];
         (void)snprintf(name, sizeof name, "model-%u", (unsigned)i);
@@ -173,7 +173,7 @@ static void end(scene *s) {
 /* A request, and what it refers to. */
 typedef struct asked {
     efface_change_kind kind;
-    uint64_t ids[MOST_IDS], owners[2];
+    uint64_t ids[MAX_IDS], owners[2];
     efface_request request;
     efface_data *data;
 } asked;
@@ -236,7 +236,7 @@ static void draw_request(scene *s, asked *a) {
         return;
     }
     a->request = (efface_request){.ids = a->ids, .owners = a->owners};
-    a->request.n_ids = (size_t)(one_in(4) ? below(MOST_IDS) : 1);
+    a->request.n_ids = (size_t)(one_in(4) ? below(MAX_IDS) : 1);
     a->request.n_owners = one_in(6) ? 1 + (size_t)below(2) : 0;
     a->request.missing = one_in(3) ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     for (size_t i = 0; i < a->request.n_ids; i++)
@@ -389,9 +389,9 @@ static bool may_drop(efface_status status) {
 
 /* The same requests to all three; the resident one perhaps through another handle. */
 static void change_all(scene *s, efface_store *resident) {
-    const size_t n = 1 + (size_t)below(MOST_CHANGES);
-    asked requests[MOST_CHANGES];
-    efface_store_change changes[N_STORES][MOST_CHANGES];
+    const size_t n = 1 + (size_t)below(MAX_CHANGES);
+    asked requests[MAX_CHANGES];
+    efface_store_change changes[N_STORES][MAX_CHANGES];
     s->n_busy = 0;
     load_rows(s);
     for (size_t i = 0; i < n; i++) {
@@ -470,7 +470,7 @@ static void change_models(scene *s) {
         else if (what == 3)
             REQUIRE_OK(efface_store_rekey(s->stores[i], NULL, seed, error));
     }
-    if (what == 1 && s->n_models < 2 * MOST_MODELS) {
+    if (what == 1 && s->n_models < 2 * MAX_MODELS) {
         fit_in(s, name, N_STORES);
         s->n_models++;
     }
@@ -486,7 +486,7 @@ static void run_case(uint64_t seed) {
     under_way = seed;
     rng_state = mix(seed);
     begin(&s, seed);
-    const uint64_t n_steps = 2 + below(MOST_STEPS);
+    const uint64_t n_steps = 2 + below(MAX_STEPS);
     for (uint64_t step = 0; step < n_steps; step++) {
         if (one_in(6))
             change_behind(&s);

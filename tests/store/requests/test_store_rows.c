@@ -1,6 +1,6 @@
 /*
  * Rows, owners, labels and texts of a store against a plain list of them: updates of everything a
- * row has, and so many rows and owners that buckets are chosen anew (seals.c, groups.c).
+ * row has, and so many rows and owners that buckets are chosen anew (seals.c, owners_and_labels.c).
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>

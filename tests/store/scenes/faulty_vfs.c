@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_FILES 6
+#define MAX_FILES 6
 #define NAME_BYTES 64
 #define SECTOR_BYTES 512 /* what is kept or lost as a whole */
 
@@ -39,7 +39,7 @@ typedef struct open_file {
 
 void *(*disk_realloc)(void *memory, size_t n_bytes) = realloc;
 
-static disk_file files[MOST_FILES];
+static disk_file files[MAX_FILES];
 static sqlite3_vfs *real, disk;
 static unsigned n_temporary;
 
@@ -133,7 +133,7 @@ static const char *last_part(const char *path) {
 static disk_file *find(const char *path, bool makes) {
     const char *const name = last_part(path);
     disk_file *place = NULL;
-    for (size_t i = 0; i < MOST_FILES; i++) {
+    for (size_t i = 0; i < MAX_FILES; i++) {
         if (strcmp(files[i].name, name) == 0)
             return &files[i];
         if (files[i].name[0] == '\0' && place == NULL)
@@ -147,7 +147,7 @@ static disk_file *find(const char *path, bool makes) {
 }
 
 void disk_clear(void) {
-    for (size_t i = 0; i < MOST_FILES; i++) {
+    for (size_t i = 0; i < MAX_FILES; i++) {
         drop_list(&files[i]);
         free(files[i].list);
         free(files[i].seen.bytes);
@@ -176,7 +176,7 @@ const unsigned char *disk_get(const char *name, size_t *n_bytes) {
 
 bool disk_save(const char *folder) {
     bool done = true;
-    for (size_t i = 0; i < MOST_FILES; i++) {
+    for (size_t i = 0; i < MAX_FILES; i++) {
         char path[256];
         (void)snprintf(path, sizeof path, "%s/%.63s", folder, files[i].name);
         if (files[i].name[0] == '\0' || !files[i].seen.is_there)
@@ -261,7 +261,7 @@ void disk_cut_power(uint64_t seed) {
     if (is_dark)
         return;
     random_state = seed;
-    for (size_t i = 0; i < MOST_FILES; i++)
+    for (size_t i = 0; i < MAX_FILES; i++)
         if (files[i].name[0] != '\0')
             lose(&files[i], seed);
     is_dark = true;
