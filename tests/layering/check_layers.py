@@ -23,6 +23,8 @@ RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
     ("an instruction set", r"<(\w*mmintrin|x86intrin|arm_\w+)\.h>|\b_mm\d*_\w+", r"src/kernel/"),
     ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
+    # the rest of a store knows them through store/parts.h
+    ("a store in parts", r'"store/cluster/|\bef_(cluster|team)_\w+', r"src/store/cluster/|src/(?!store/)"),
     ("MPI", r"<mpi\.h>|\bMPI_\w+", None),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/answers/metrics\.c|src/base/(numbers/(eigen|elementary|matrix)|random/normals)\.c|"
@@ -202,6 +204,8 @@ def try_the_laws():
         "include/k.h": "\n\nEFFACE_API void k(void);\n",
         "src/store/a.c": '#include "model/kin/kin.h"',
         "src/store/b.c": "ef_kin_fit(0);",
+        "src/store/rows/c.c": '#include "store/cluster/cluster.h"',
+        "src/store/rows/d.c": "ef_team_agree(0);",
         "cli/l.c": "efface_kin_fit(0);",
         "src/model/families.c": "ef_kin_fit(0);",
     }
