@@ -381,7 +381,7 @@ efface_status efface_store_open(const char *path, const efface_store_options *op
 int efface_store_exists(const char *path, const efface_group *group) {
     if (path == NULL)
         return 0;
-    return group != NULL ? ef_folder_is_store(path) : access(path, F_OK) == 0;
+    return group != NULL ? ef_parts_are_in(path) : access(path, F_OK) == 0;
 }
 
 /* ---------------------------------------------------------------- what is in it */
