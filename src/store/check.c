@@ -4,10 +4,10 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/parts.h"
 #include "store/receipts/receipts.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <stdarg.h>

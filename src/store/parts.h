@@ -10,8 +10,8 @@
 #ifndef EF_PARTS_H
 #define EF_PARTS_H
 
-#include "store/file/creation.h"
 #include "store/models/models_following.h"
+#include "store/requests/creation.h"
 #include "store/requests/steps.h"
 #include "store/rows/stored_rows.h"
 #include "store/seals/owners_and_labels.h"

@@ -54,13 +54,13 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/schema.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
-#include "store/file/wiping_memory.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
 #include "store/rows/store_columns.h"
+#include "store/sql/schema.h"
+#include "store/sql/sql.h"
+#include "store/sql/wiping_memory.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -266,6 +266,7 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     if (status == EFFACE_OK && !keep_path(store))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK && writes && options->resident != 0) {
+        store->head_was_read = ef_residents_check;
         store->residents = ef_alloc_zero(1, sizeof *store->residents);
         if (store->residents == NULL)
             status = ef_fail_memory(error);

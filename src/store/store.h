@@ -2,8 +2,8 @@
 #ifndef EF_STORE_H
 #define EF_STORE_H
 
-#include "store/file/head.h"
-#include "store/file/page_slack.h"
+#include "store/seals/head.h"
+#include "store/sql/page_slack.h"
 
 #include <sqlite3.h>
 
@@ -23,9 +23,10 @@ struct efface_store {
     const struct ef_parts *parts;                 /* how it is one with other files (parts.h) */
     struct ef_cluster *cluster;     /* of parts that are open together; NULL: it is one file */
     struct ef_residents *residents; /* what stays in memory (residents.h); NULL: nothing does */
-    char **names;                   /* of the columns, or NULL; each may be NULL */
-    double *offsets;                /* of the columns, or NULL */
-    efface_offset *places;          /* the same for load options, those that are not 0 */
+    void (*head_was_read)(efface_store *store); /* drops residents of another head; or NULL */
+    char **names;                               /* of the columns, or NULL; each may be NULL */
+    double *offsets;                            /* of the columns, or NULL */
+    efface_offset *places; /* the same for load options, those that are not 0 */
     size_t n_places;
     bool takes_missing;          /* there are models, and all take missing values */
     efface_category *categories; /* columns in which a model has categories, for load options */

@@ -34,7 +34,14 @@ RESERVED = [
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
     ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),
 ]
-BUILT_OF = {"segmented": ("kmeans", "sums")}  # a family that is made of others knows them
+BUILT_OF = {"segmented": ("kmeans", "sums")}  # a family that is made of others knows them,
+INSIDE = {"kmeans": "model/kmeans/kmeans_inside.h"}  # through this header, if there is one
+# Inner types with the name of a public one: they are what stands behind it.
+SAME_AS_PUBLIC = {"family", "view"}
+MAX_FILES = 16  # .c files in a folder; more need a reason
+CROWDED = {
+    "bench/program": "efface-bench has a file for each command and what it measures",
+}
 MAY_REPEAT = {"CMakeLists.txt", "README.md", "SOURCE.md", "__init__.py"}
 JUNK_DRAWERS = {"util", "utils", "common", "misc", "helpers"}
 
@@ -104,6 +111,115 @@ def check_families(path, text, names):
             yield from (f"{path}:{number}: {what} is {name}'s own" for what in sorted(found))
 
 
+def check_tags(files):
+    """A type tag stands for one thing, and no inner one is the homonym of a public name."""
+    public = set()
+    for path, text in files.items():
+        if path.startswith("include/"):
+            public |= set(re.findall(r"\befface_(\w+)", without_comments(text)))
+    seen = {}
+    for path, text in sorted(files.items()):
+        if not re.match(r"src/.*\.[ch]$", path) or re.match(r"src/kernel/(x86|arm)/", path):
+            continue  # each instruction set has its own registers
+        for tag in re.findall(r"\b(?:struct|enum|union)\s+(ef_\w+)\s*\{", without_comments(text)):
+            if seen.setdefault(tag, path) != path:
+                yield f"{path}: the tag {tag} is in {seen[tag]} already"
+            if tag[3:] in public - SAME_AS_PUBLIC:
+                yield f"{path}: {tag} is not what efface_{tag[3:]} is; give it another name"
+
+
+def check_inside(path, text):
+    """A family that others are built of is known to them through one header."""
+    for name, header in INSIDE.items():
+        built = [other for other, of in BUILT_OF.items() if name in of]
+        if path.startswith(tuple(f"src/model/{other}/" for other in built)):
+            for target in re.findall(rf'#include "(model/{name}/[^"]+)"', text):
+                if target != header:
+                    yield f"{path}: includes {target}: {header} is what is known of {name}"
+
+
+def room_of(path):
+    """The room of a file of src/: the folder in its layer. What lies in the layer itself is open to
+    all of its rooms."""
+    match = re.match(r"src/(\w+/\w+)/", path)
+    return match.group(1) if match else None
+
+
+def check_cycles(files):
+    """No two rooms need each other, be it through others."""
+    needs = {}
+    for path, text in files.items():
+        if re.match(r"src/.*\.[ch]$", path) and room_of(path):
+            targets = re.findall(r'#\s*include "([^"]+)"', without_comments(text))
+            rooms = {room_of("src/" + target) for target in targets} - {None, room_of(path)}
+            needs.setdefault(room_of(path), set()).update(rooms)
+    for start in sorted(needs):
+        seen, wait = set(), sorted(needs[start])
+        while wait:
+            room = wait.pop()
+            if room not in seen:
+                seen.add(room)
+                wait += needs.get(room, ())
+        if start in seen:
+            behind = sorted(room for room in needs[start] if start in reach(needs, room))
+            yield f"src/{start}: needs {', '.join(behind)}, which needs it too"
+
+
+def reach(needs, room):
+    seen, wait = set(), [room]
+    while wait:
+        for other in needs.get(wait.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                wait.append(other)
+    return seen
+
+
+def check_strings(path, text, names):
+    """Messages of the layers below the models name no family."""
+    if not path.startswith(("src/base/", "src/kernel/", "src/data/")):
+        return
+    words = "|".join({"kmeans": "k-?means"}.get(name, name) for name in names if name != "sums")
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    for string in re.findall(r'"((?:\\.|[^"\\\n])*)"', re.sub(r"#\s*include[^\n]*", "", code)):
+        if words and re.search(rf"\b({words})", string, flags=re.I):
+            yield f'{path}: "{string}" names a family'
+
+
+def check_pointers(files):
+    """Every file and function that docs/architecture.md names is there, and every (file.c) that a
+    header points to."""
+    names = {os.path.basename(path) for path in files}
+    page = files.get("docs/architecture.md", "")
+    symbols = set()
+    for path, text in files.items():
+        if path.endswith((".c", ".h")):
+            symbols |= set(re.findall(r"\b(?:ef|efface|sv|cli)_\w+", text))
+    for name in sorted(set(re.findall(r"\b[\w/.-]+\.(?:c|h|py|js|json|md)\b", page))):
+        if os.path.basename(name) not in names:
+            yield f"docs/architecture.md: there is no {name}"
+    for symbol in sorted(set(re.findall(r"\b(?:ef|efface|sv|cli)_\w+", page)) - symbols):
+        if not symbol.endswith("_") and f"{symbol}.h" not in names:
+            yield f"docs/architecture.md: there is no {symbol}"
+    for path, text in sorted(files.items()):
+        if path.endswith(".h"):
+            comments = " ".join(re.findall(r"/\*.*?\*/", text, flags=re.S))
+            for name in sorted(set(re.findall(r"[(\s]([a-z][a-z0-9_-]*\.[ch])\b", comments)) - names - {"cmocka.h"}):
+                yield f"{path}: points to {name}, which is not there"
+
+
+def check_crowds(files):
+    """A folder of more files than one can look through has rooms that nobody has named."""
+    count = {}
+    for path in files:
+        if path.endswith(".c"):
+            folder = os.path.dirname(path)
+            count[folder] = count.get(folder, 0) + 1
+    for folder, n in sorted(count.items()):
+        if n > MAX_FILES and folder not in CROWDED:
+            yield f"{folder}: {n} .c files side by side: which rooms are missing?"
+
+
 def check_names(paths):
     seen = {}
     for path in sorted(paths):
@@ -148,10 +264,16 @@ def check(files):
         if path.endswith((".c", ".h", ".cpp")):
             yield from check_source(path, text, files)
             yield from check_families(path, text, names)
+            yield from check_inside(path, text)
+            yield from check_strings(path, text, names)
         if path.startswith("include/") and path.endswith(".h"):
             yield from check_header(path, text)
     yield from check_names(files)
     yield from check_built(files)
+    yield from check_tags(files)
+    yield from check_cycles(files)
+    yield from check_pointers(files)
+    yield from check_crowds(files)
 
 
 def check_exports(library):
@@ -177,10 +299,16 @@ def read_tree(root):
 def try_the_laws():
     """Each of these files must be refused, and the last not."""
     built = " ".join(f"{layer}/{x}.c" for layer in LAYERS for x in "abcdefghiz")
-    built += " base/util.c model/families.c model/kin/kin_family.c"
+    built += " base/util.c model/families.c model/kin/kin_family.c model/kmeans/kmeans_family.c"
+    built += " model/segmented/a.c data/near/a.c"
+    built += " ".join(["", "base/many/q.c", *(f"base/many/m{i}.c" for i in range(MAX_FILES))])
     tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": "",
             "cli/cli.h": "", "include/efface/other.h": "", "src/model/kin/kin.h": "void ef_kin_fit(int);",
             "src/model/kin/kin_family.c": "",
+            "src/model/kmeans/kmeans_family.c": "", "src/model/kmeans/kmeans_inside.h": "",
+            "src/model/kmeans/kept.h": "", "src/data/far/b.h": '#include "data/near/a.h"',
+            "src/data/near/a.h": "", "include/row.h": "typedef struct efface_row efface_row;",
+            "src/base/taken.h": "struct ef_taken { int y; };",
             "src/CMakeLists.txt": built}
     refused = {
         "src/kernel/a.c": '#include "model/fit.h"',
@@ -208,6 +336,14 @@ def try_the_laws():
         "src/store/rows/d.c": "ef_team_agree(0);",
         "cli/l.c": "efface_kin_fit(0);",
         "src/model/families.c": "ef_kin_fit(0);",
+        "src/base/c.c": "struct ef_taken { int x; };",
+        "src/base/d.c": "enum ef_row { A };",
+        "src/model/segmented/a.c": '#include "model/kmeans/kept.h"',
+        "src/data/near/a.c": '#include "data/far/b.h"',
+        "src/data/e.c": 'f("take a kin, a model of its own");',
+        "src/data/f.h": "/* as told elsewhere (gone.c) */",
+        "docs/architecture.md": "`gone.c` does it",
+        "src/base/many/q.c": "",
     }
     accepted = {"src/model/z.c": '#include "base/grid.h"\n/* exit(1) */ f("abort()"); snprintf(s);',
                 "bench/z.h": '#include "efface/efface.h"\n#include "table.h"\nprintf("");',
@@ -216,6 +352,7 @@ def try_the_laws():
                 "src/model/families.h": "extern ef_kin_family;",
                 "cli/models/families/family_kin.c": "efface_kin_fit(0);",
                 "include/y.h": "/* Does. */\nEFFACE_API void y(void);\n"}
+    tree.update({f"src/base/many/m{i}.c": "" for i in range(MAX_FILES)})
     for path, text in refused.items():
         assert list(check({**tree, path: text})), f"{path} breaks a law and nobody noticed"
     assert not list(check({**tree, **accepted})), list(check({**tree, **accepted}))

@@ -12,7 +12,7 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 
 #include <stdio.h>
 #include <string.h>

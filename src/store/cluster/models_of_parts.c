@@ -12,7 +12,7 @@
 
 /* A model that waits comes to the ranks that have not tried it. */
 static efface_status share_model(ef_following *f, size_t i, efface_error *error) {
-    ef_waiting *const w = &f->waiting[i];
+    ef_waiting_model *const w = &f->waiting[i];
     ef_counts counts;
     efface_status status = ef_record_share(f->store, &w->record, error);
     if (status != EFFACE_OK || ef_store_leads(f->store))

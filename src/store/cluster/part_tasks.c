@@ -3,8 +3,8 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/rows/row_search.h"
+#include "store/sql/sql.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 
 #include <string.h>
 

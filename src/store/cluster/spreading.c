@@ -14,9 +14,9 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/file/new_file.h"
-#include "store/file/schema.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
+#include "store/sql/schema.h"
+#include "store/sql/sql.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -3,10 +3,9 @@
 #include "store/file/transactions.h"
 
 #include "base/errors/status.h"
-#include "store/file/schema.h"
-#include "store/file/sql.h"
-#include "store/models/residents.h"
 #include "store/parts.h"
+#include "store/sql/schema.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -146,10 +145,10 @@ efface_status ef_file_begin(efface_store *store, bool writes, efface_error *erro
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
                          "another store has replaced the file since it was opened; open it again");
-    if (status == EFFACE_OK)
-        ef_residents_check(store);
-    else
+    if (status != EFFACE_OK)
         leave_transaction(store);
+    else if (store->head_was_read != NULL)
+        store->head_was_read(store);
     return status;
 }
 

@@ -10,10 +10,10 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/parts.h"
 #include "store/rows/store_columns.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -13,9 +13,9 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/request/missing_values.h"
-#include "store/file/sql.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -126,7 +126,7 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
     report->report.seconds = ef_clock_seconds() - begin;
     if (status == EFFACE_OK && !done) {
         f->waiting[f->n_waiting++] =
-            (ef_waiting){.record = record, .model = model, .report = report};
+            (ef_waiting_model){.record = record, .model = model, .report = report};
         return EFFACE_OK;
     }
     efface_model_free(model);
@@ -179,18 +179,18 @@ static efface_status follow_together(const ef_following *f, efface_model *const 
 }
 
 /* All that wait over the columns of the first that is not done, and change a set of these. */
-static efface_status follow_hot(ef_following *f, ef_waiting *first, efface_data *data,
+static efface_status follow_hot(ef_following *f, ef_waiting_model *first, efface_data *data,
                                 efface_error *error) {
     const ef_record *const record = &first->record;
     const double begin = ef_clock_seconds();
     const size_t room = (size_t)(f->waiting + f->n_waiting - first);
     efface_model **const models = ef_alloc_zero(room, sizeof(efface_model *));
-    ef_waiting **const who = ef_alloc(room, sizeof(ef_waiting *));
+    ef_waiting_model **const who = ef_alloc(room, sizeof(ef_waiting_model *));
     efface_report *const reports = ef_alloc_zero(room, sizeof *reports);
     size_t n = 0;
     efface_status status =
         models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
-    for (ef_waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
+    for (ef_waiting_model *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
         if (!w->done && ef_same_columns(&w->record, record)) {
             w->is_new = w->model == NULL;
             status = w->is_new ? ef_model_fit(data, w->record.params, &w->model, error)
@@ -228,7 +228,7 @@ efface_status ef_following_finish(ef_following *f, efface_error *error) {
     if (status == EFFACE_OK)
         status = f->store->parts->join(f->store, all, false, error);
     for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++) {
-        ef_waiting *const w = &f->waiting[i];
+        ef_waiting_model *const w = &f->waiting[i];
         efface_data *some = NULL;
         if (w->done || w->record.columns == NULL)
             continue;

@@ -22,18 +22,18 @@ efface_status ef_models_follow(efface_store *store, const ef_row_change *change,
                                efface_store_report *report, efface_error *error);
 
 /* A model that needs its rows. */
-typedef struct ef_waiting {
+typedef struct ef_waiting_model {
     ef_record record;
     efface_model *model; /* or NULL: it is fitted again */
     efface_model_report *report;
     bool is_new; /* it was */
     bool done;
-} ef_waiting;
+} ef_waiting_model;
 
 typedef struct ef_following {
     efface_store *store;
     const ef_row_change *change;
-    ef_waiting *waiting;
+    ef_waiting_model *waiting;
     size_t n_waiting;
 } ef_following;
 

@@ -10,8 +10,8 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/seals/seals.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <string.h>

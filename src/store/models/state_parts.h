@@ -3,7 +3,7 @@
 #define EF_STATE_PARTS_H
 
 #include "base/bytes/encode.h"
-#include "store/file/head.h"
+#include "store/seals/head.h"
 
 #include <stddef.h>
 

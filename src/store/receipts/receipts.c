@@ -17,9 +17,9 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/parts.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -10,12 +10,12 @@
 #include "base/errors/clock.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
 #include "store/receipts/receipts.h"
 #include "store/rows/store_columns.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/set/shards.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/set/rows.h"
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/set/rows.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/seals/owners_and_labels.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef EF_STORED_ROWS_H
 #define EF_STORED_ROWS_H
 
-#include "store/seals/buckets.h"
+#include "store/rows/buckets.h"
 #include "store/seals/seals.h"
 
 #include <sqlite3.h>

@@ -10,7 +10,7 @@
 #include "base/errors/status.h"
 #include "base/memory/list.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <string.h>

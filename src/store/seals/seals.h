@@ -3,7 +3,7 @@
 #define EF_SEALS_H
 
 #include "base/numbers/wide.h"
-#include "store/file/head.h"
+#include "store/seals/head.h"
 
 /* A row as it stands in the file: `values` are the bytes of its float32 numbers. */
 typedef struct ef_stored_row {

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "store/file/head.h"
 #include "store/scenes/sql_scene.h"
+#include "store/seals/head.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -11,11 +11,11 @@
 #include <cmocka.h>
 
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/models/state_parts.h"
 #include "store/scenes/plain_store.h"
 #include "store/scenes/sql_scene.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <sodium.h>

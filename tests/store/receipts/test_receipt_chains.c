@@ -11,11 +11,11 @@
 #include <cmocka.h>
 
 #include "base/bytes/digest.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/scenes/plain_store.h"
 #include "store/scenes/receipt_scene.h"
 #include "store/scenes/sql_scene.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <inttypes.h>

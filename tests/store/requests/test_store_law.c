@@ -25,8 +25,8 @@
 
 #include <cmocka.h>
 
+#include "store/rows/buckets.h"
 #include "store/scenes/store_scene.h"
-#include "store/seals/buckets.h"
 
 #define FIRST_SEED UINT64_C(0x570e0000)
 #define DEFAULT_CASES 160ul

@@ -27,8 +27,8 @@
 
 #include <cmocka.h>
 
+#include "store/rows/buckets.h"
 #include "store/scenes/sql_scene.h"
-#include "store/seals/buckets.h"
 
 #define FIRST_SEED UINT64_C(0x6e510000)
 #define DEFAULT_CASES 55ul

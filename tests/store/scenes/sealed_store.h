@@ -6,8 +6,8 @@
 #ifndef EF_TESTS_SEALED_STORE_H
 #define EF_TESTS_SEALED_STORE_H
 
-#include "store/file/head.h"
 #include "store/scenes/sql_scene.h"
+#include "store/seals/head.h"
 #include "store/seals/seals.h"
 #include "store/store.h"
 

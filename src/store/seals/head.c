@@ -21,13 +21,13 @@
  *     u32  part, from 0        u32  parts               16   id of the cluster
  *                                                       u64  requests that it has followed
  */
-#include "store/file/head.h"
+#include "store/seals/head.h"
 
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "store/file/sql.h"
 #include "store/seals/seals.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <sodium.h>

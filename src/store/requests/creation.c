@@ -1,14 +1,14 @@
 /* Making a store: it appears under its name when it is whole, or not at all (new_file.c). */
-#include "store/file/creation.h"
+#include "store/requests/creation.h"
 
 #include "base/errors/status.h"
 #include "store/file/new_file.h"
-#include "store/file/schema.h"
-#include "store/file/sql.h"
 #include "store/file/transactions.h"
 #include "store/models/model_adding.h"
 #include "store/parts.h"
 #include "store/rows/store_columns.h"
+#include "store/sql/schema.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <sodium.h>

@@ -9,7 +9,7 @@
  * This is possible only before anybody in the process has used SQLite. It then holds for all of
  * its users, to whom it makes no difference but a little time.
  */
-#include "store/file/wiping_memory.h"
+#include "store/sql/wiping_memory.h"
 
 #include "base/memory/memory.h"
 #include "base/workers/threads.h"

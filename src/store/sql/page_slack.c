@@ -14,7 +14,7 @@
  * Other pages begin with the number of a page, big-endian. With fewer than 2^25 pages, which
  * EF_STORE_MAX_PAGES sees to, its first byte is none of the kinds.
  */
-#include "store/file/page_slack.h"
+#include "store/sql/page_slack.h"
 
 #include "base/memory/memory.h"
 

@@ -4,10 +4,10 @@
  * Tables, views and triggers of somebody else could do things when rows are changed, or keep what
  * should be forgotten. A store with any is not written to.
  */
-#include "store/file/schema.h"
+#include "store/sql/schema.h"
 
 #include "base/errors/status.h"
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef EF_CREATION_H
 #define EF_CREATION_H
 
-#include "store/file/head.h"
+#include "store/seals/head.h"
 
 /* What a new file gets. */
 typedef struct ef_new_store {

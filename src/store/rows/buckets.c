@@ -1,9 +1,9 @@
 /* The buckets of rows: counts and sums of seals that requests verify rows against (seals.c). */
-#include "store/seals/buckets.h"
+#include "store/rows/buckets.h"
 
 #include "base/errors/status.h"
-#include "store/file/sql.h"
 #include "store/rows/stored_rows.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
 #include <stdlib.h>

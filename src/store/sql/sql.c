@@ -1,5 +1,5 @@
 /* Statements, values, and what SQLite's errors mean here. */
-#include "store/file/sql.h"
+#include "store/sql/sql.h"
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
