@@ -1,4 +1,4 @@
-# Installs the header, both libraries, the program with its man pages and completion, the pkg-config
+# Installs the headers, both libraries, the program with its man pages and completion, the pkg-config
 # file and the CMake package.
 #
 #     find_package(efface)                      gives efface::efface, the shared library
@@ -14,7 +14,9 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/efface")
 set_target_properties(efface efface-cli PROPERTIES
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
 
-install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface.h"
+file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/efface/*.h")
+list(FILTER public_headers EXCLUDE REGEX "efface_mpi\\.h$")
+install(FILES ${public_headers}
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
 install(TARGETS efface EXPORT efface-shared)
 install(TARGETS efface_static EXPORT efface-static)

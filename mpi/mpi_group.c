@@ -1,8 +1,8 @@
 /*
  * The group of a communicator: each operation is one collective of MPI.
  *
- * Counts of MPI are ints. No operation is asked for more than 2^30 bytes (efface.h), so none is too
- * large; what is larger is refused.
+ * Counts of MPI are ints. No operation is asked for more than 2^30 bytes (efface_group.h), so none
+ * is too large; what is larger is refused.
  */
 #include "efface/efface_mpi.h"
 

@@ -21,7 +21,7 @@ from group_runs import group_speed, print_table
 SMALL = ((100000, 16, 10), (200000, 32, 50), (100000, 128, 100))
 LARGE_ROWS, LARGE_COLUMNS = 10**9, 128
 STARTS, SAMPLE_ITERATIONS = 4, 10
-SAMPLE_ROWS = 300  # of a cluster at most: four times 75 (efface.h, `rate`)
+SAMPLE_ROWS = 300  # of a cluster at most: four times 75 (efface_kmeans.h, `rate`)
 
 
 # ------------------------------------------------------------------ time of operations

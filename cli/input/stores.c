@@ -81,7 +81,7 @@ int cli_list_models(efface_store *store, const char *name, efface_stored_model *
         code = cli_out_of_memory();
     if (code == CLI_DONE && *n > 0)
         memcpy(*models, name != NULL ? &one : all, *n * sizeof one);
-    efface_models_free(all);
+    efface_model_list_free(all);
     *n = code == CLI_DONE ? *n : 0;
     return code;
 }

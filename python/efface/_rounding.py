@@ -11,7 +11,7 @@ _MOST_WARNINGS = 8
 
 
 class Finding(NamedTuple):
-    """What float32 does to a feature; see efface_column_rounding in efface.h."""
+    """What float32 does to a feature; see efface_column_rounding in efface_data.h."""
 
     column: int
     collapses: bool
@@ -22,7 +22,7 @@ class Finding(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Where the loss comes from; see efface_tails in efface.h."""
+    """Where the loss comes from; see efface_tails in efface_kmeans.h."""
 
     loss: float
     n_rows: int

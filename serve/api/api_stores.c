@@ -64,7 +64,7 @@ static efface_status list_models(efface_store *store, json_t *list, efface_error
                                         sv_json_digest(models[i].digest)));
         json_decref(view);
     }
-    efface_models_free(models);
+    efface_model_list_free(models);
     return status;
 }
 

@@ -57,10 +57,14 @@ def without_comments(text):
 
 
 def check_includes(path, line, files):
-    match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-    if not match or match.group(1) == "efface/efface.h":
+    match = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
+    target = match.group(1) if match else ""
+    if f'#include "{target}"' in files.get("include/efface/efface.h", "") and match:
+        if not path.startswith("include/"):
+            yield f"includes {target}: include efface/efface.h, which has it"
         return
-    target = match.group(1)
+    if not match or "<" in line or target == "efface/efface.h":
+        return
     if path.startswith(OUTSIDE):
         folder = path.split("/")[0]
         places = ("include", os.path.dirname(path), folder, *ALSO_KNOWS.get(folder, ()))
@@ -303,7 +307,8 @@ def try_the_laws():
     built += " model/segmented/a.c data/near/a.c"
     built += " ".join(["", "base/many/q.c", *(f"base/many/m{i}.c" for i in range(MAX_FILES))])
     tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": "",
-            "cli/cli.h": "", "include/efface/other.h": "", "src/model/kin/kin.h": "void ef_kin_fit(int);",
+            "cli/cli.h": "", "include/efface/other.h": "", "include/efface/part.h": "",
+            "include/efface/efface.h": '#include "efface/part.h"', "src/model/kin/kin.h": "void ef_kin_fit(int);",
             "src/model/kin/kin_family.c": "",
             "src/model/kmeans/kmeans_family.c": "", "src/model/kmeans/kmeans_inside.h": "",
             "src/model/kmeans/kept.h": "", "src/data/far/b.h": '#include "data/near/a.h"',
@@ -328,6 +333,8 @@ def try_the_laws():
         "serve/j.c": '#include "cli.h"',
         "mpi/j.c": '#include "base/grid.h"',
         "cli/l.c": '#include "table.h"',
+        "cli/m.c": '#include "efface/part.h"',
+        "tests/m.c": "#include <efface/part.h>",
         "src/base/unbuilt.c": "",
         "include/k.h": "\n\nEFFACE_API void k(void);\n",
         "src/store/a.c": '#include "model/kin/kin.h"',
@@ -351,6 +358,7 @@ def try_the_laws():
                 "bench/room/w.c": '#include "table.h"\n#include "efface/efface.h"',
                 "src/model/families.h": "extern ef_kin_family;",
                 "cli/models/families/family_kin.c": "efface_kin_fit(0);",
+                "include/efface/x.h": '#include "efface/part.h"',
                 "include/y.h": "/* Does. */\nEFFACE_API void y(void);\n"}
     tree.update({f"src/base/many/m{i}.c": "" for i in range(MAX_FILES)})
     for path, text in refused.items():

@@ -157,7 +157,7 @@ PyObject *store_models(PyObject *object, PyObject *none) {
     if (status != EFFACE_OK)
         return raise_error(status, &error);
     PyObject *const list = list_of(n, make_model_tuple, found);
-    efface_models_free(found);
+    efface_model_list_free(found);
     return list;
 }
 

@@ -1,5 +1,5 @@
 /*
- * A team: the ranks of a group (efface.h) at work on one call.
+ * A team: the ranks of a group (efface_group.h) at work on one call.
  *
  * Every operation begins with an agreement: each rank says whether it has failed so far. A rank
  * that fails goes back to where the call began, and agrees there (ef_team_agree); all others learn

@@ -1,5 +1,5 @@
 /*
- * A store in parts: each rank of a group (efface.h) has a file with its rows.
+ * A store in parts: each rank of a group (efface_group.h) has a file with its rows.
  *
  * A folder has the manifest and the parts, which are stores of format 4. Part 0 also has the
  * models, whose counts are those of the rows of all parts, and the receipts. A handle of such a

@@ -95,7 +95,7 @@ efface_status efface_store_models(efface_store *store, efface_stored_model **mod
     return EFFACE_OK;
 }
 
-void efface_models_free(efface_stored_model *models) {
+void efface_model_list_free(efface_stored_model *models) {
     ef_free(models);
 }
 

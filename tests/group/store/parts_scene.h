@@ -278,7 +278,7 @@ static inline void scene_compare(const scene_pair *pair, bool thoroughly) {
         efface_bytes_free(bytes);
         efface_bytes_free(should);
     }
-    efface_models_free(models);
+    efface_model_list_free(models);
     if (thoroughly)
         RANK_OK(efface_store_check(pair->parts, scene_problem, NULL, error));
 }

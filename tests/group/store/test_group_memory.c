@@ -78,7 +78,7 @@ static efface_status call_readers(scene *s, efface_error *error) {
         status = efface_store_text(s->store, EFFACE_TEXT_ID, ids[20], &text, error);
     if (status == EFFACE_OK)
         status = efface_store_find(s->store, &request, &rows, error);
-    efface_models_free(models);
+    efface_model_list_free(models);
     efface_text_free(text);
     efface_data_free(rows);
     return status;

@@ -123,7 +123,7 @@ static void test_part_without_models(void **state) {
     REQUIRE_OK(efface_store_open(part_path(1), &options, &store, error));
     REQUIRE_OK(efface_store_models(store, &models, &n_models, error));
     assert_int_equal(n_models, 0);
-    efface_models_free(models);
+    efface_model_list_free(models);
     assert_int_equal(efface_store_describe(store, "lloyd", hear_fact, NULL, NULL),
                      EFFACE_E_NOT_FOUND);
     assert_int_equal(efface_store_find_model(store, "lloyd", &found, NULL), EFFACE_E_NOT_FOUND);

@@ -530,7 +530,7 @@ static void models_that_went(void **state) {
         if (i == 0)
             forget_one(store, 1, "a model was dropped");
     }
-    efface_models_free(models);
+    efface_model_list_free(models);
     check_gone(NULL, "all models were dropped");
     const float extremes[2] = {people[0].values[2], people[1].values[3]};
     search s = {.quiet = false};

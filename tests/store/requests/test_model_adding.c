@@ -285,7 +285,7 @@ static void a_thousand_models(void **state) {
             assert_string_equal(models[i].name, name);
             assert_true(models[i].n_columns == 1);
         }
-        efface_models_free(models);
+        efface_model_list_free(models);
         efface_stored_model one;
         REQUIRE_OK(efface_store_find_model(store, "m500", &one, error));
         uint32_t *columns = NULL;

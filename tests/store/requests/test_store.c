@@ -1,7 +1,7 @@
 /*
- * The store as efface.h describes it: what each call does, and every error it promises. That models
- * follow requests exactly is test_store_law.c's subject, receipts are test_receipts.c's, and damage
- * is test_store_files.c's.
+ * The store as efface_store.h describes it: what each call does, and every error it promises. That
+ * models follow requests exactly is test_store_law.c's subject, receipts are test_receipts.c's, and
+ * damage is test_store_files.c's.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>

@@ -50,7 +50,7 @@ static inline efface_status model_at(efface_store *store, uint32_t i, efface_sto
         *info = models[i];
     else
         status = EFFACE_E_NOT_FOUND;
-    efface_models_free(models);
+    efface_model_list_free(models);
     return status;
 }
 

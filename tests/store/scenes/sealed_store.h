@@ -305,7 +305,7 @@ static inline efface_status ask_models(efface_store *store, const char **wrong,
          strcmp(models[1].name, sealed_models[1]) != 0 || models[1].n_columns != 2 ||
          models[0].family != EFFACE_FAMILY_KMEANS))
         *wrong = "other models";
-    efface_models_free(models);
+    efface_model_list_free(models);
     return status;
 }
 

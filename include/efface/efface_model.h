@@ -1,0 +1,340 @@
+/* Models of any family: parameters in common, what is known of them, and change. Part of efface.h.
+ */
+#ifndef EFFACE_MODEL_H
+#define EFFACE_MODEL_H
+
+#include "efface/efface_data.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ models: parameters */
+
+/* A fitted model, of any family. A family is a kind of model, and has parameters and a fit function
+ * of its own (efface_kmeans_fit); everything else that can be done with a model is done by the
+ * functions of this part, whatever the family. */
+typedef struct efface_model efface_model;
+
+/* What predicts without a model: see efface_predictor.h. */
+typedef struct efface_predictor efface_predictor;
+
+typedef enum efface_family {
+    EFFACE_FAMILY_KMEANS = 1,
+    EFFACE_FAMILY_SUMS = 2,
+    EFFACE_FAMILY_SEGMENTED = 3,
+    EFFACE_FAMILY_FOREST = 4
+} efface_family;
+
+/* The name of a family, such as "kmeans"; NULL for a number that is none. */
+EFFACE_API const char *efface_family_name(efface_family family);
+
+/* What the parameters of every family begin with. The init function of the family fills it. */
+typedef struct efface_params {
+    uint32_t version;     /* set by the init function */
+    efface_family family; /* the same */
+    uint64_t seed;        /* all randomness; keep it secret if deletion requests may react to it */
+    uint32_t n_threads;   /* 0: as many as there are processors; no result depends on it */
+
+    /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
+     * on the thread that made the call. If it returns non-zero, the call ends with
+     * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
+     * before each pass over the rows, every few milliseconds of a long pass, and at each part of a
+     * model that has parts. A change that leaves a model untouched does not call it, or once for
+     * each part it reaches. Passes may be short: a function that takes longer than a microsecond
+     * should look at a clock first. The model keeps both pointers, and uses them in later changes,
+     * verify and rekey too. They are no part of the state; a store uses them during
+     * efface_store_fit and does not keep them. The function must not use the model or the set. */
+    int (*interrupted)(void *context);
+    void *interrupt_context;
+
+    /* Called where `interrupted` would be called, with interrupt_context and the part of a fit that
+     * is done, from 0 to 1: an estimate from passes over the rows, which never falls during one
+     * fit. The same rules hold for it. NULL, the default: never called. */
+    void (*progress)(void *context, double part);
+} efface_params;
+
+/* ------------------------------------------------------------------ models: what they are */
+
+/* Releases the memory of a model. Takes NULL. */
+EFFACE_API void efface_model_free(efface_model *model);
+
+/* What the numbers are that a family predicts. */
+typedef enum efface_predicts {
+    EFFACE_PREDICTS_CLUSTERS = 0, /* `whole`: the number of a cluster, from 0 */
+    EFFACE_PREDICTS_CLASSES = 1,  /* `whole`: a class, as the labels of rows are */
+    EFFACE_PREDICTS_VALUES = 2,   /* `real`: values in the units of the rows as a set holds them */
+    EFFACE_PREDICTS_PROBABILITIES = 3 /* `real`: from 0 to 1 */
+} efface_predicts;
+
+typedef struct efface_model_info {
+    efface_family family;
+    uint32_t n_columns;
+    uint64_t n_rows;
+    int64_t total_weight;
+    efface_predicts predicts;
+    uint32_t n_numbers; /* that are predicted for each row; 0 if it cannot predict, having no rows,
+                           too few, or other classes than its priors are for */
+    uint32_t n_classes; /* that the rows of a model of classes have; else 0 */
+} efface_model_info;
+
+/* What is known of a model of any family. Never fails. */
+EFFACE_API efface_model_info efface_model_get_info(const efface_model *model);
+
+/* Something that can be said of a model: a parameter, or what became of it. */
+typedef enum efface_fact_kind {
+    EFFACE_FACT_WHOLE = 0,
+    EFFACE_FACT_REAL = 1,
+    EFFACE_FACT_TEXT = 2,
+    EFFACE_FACT_YES_NO = 3, /* `whole` is 1 or 0 */
+    EFFACE_FACT_NONE = 4    /* no value: a parameter that is derived from the rows, or nothing */
+} efface_fact_kind;
+
+typedef struct efface_fact {
+    const char *name;
+    efface_fact_kind kind;
+    int is_parameter; /* if 0, it describes the fitted model */
+    uint64_t whole;
+    double real;
+    const char *text;
+} efface_fact;
+
+/* Calls `each` for every parameter but the seed, and then for all else that the family has to say
+ * of the model, in a fixed order. Never fails. */
+EFFACE_API void efface_model_describe(const efface_model *model,
+                                      void (*each)(void *context, const efface_fact *fact),
+                                      void *context);
+
+/* One predicted number; efface_predicts says which of the two it is. */
+typedef union efface_number {
+    int64_t whole;
+    double real;
+} efface_number;
+
+/* Writes what the model predicts for each row, n_numbers numbers a row (efface_model_info). Rows
+ * are n_columns floats, `stride` floats apart (0: n_columns), and finite; values may be NaN, which
+ * is missing, if the model takes that. A column that is a target (efface_model_is_input) has its
+ * place in such a row, but what stands there does not matter.
+ * Errors: MEMORY; ARGUMENT if the model has too few rows to predict; LIMIT; KERNELS. */
+EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t n_rows,
+                                              const float *values, size_t stride,
+                                              efface_number *numbers, efface_error *error);
+
+#define EFFACE_NO_COLUMN UINT32_MAX
+
+/* Whether prediction looks at a column; it does not look at targets. And the column that predicted
+ * number `number`, from 0, is a value of, so that its offset is to be added to convert the number
+ * to the units of the caller; EFFACE_NO_COLUMN if there is none. */
+EFFACE_API int efface_model_is_input(const efface_model *model, uint32_t column);
+EFFACE_API uint32_t efface_model_value_column(const efface_model *model, uint32_t number);
+
+/* Whether values of inputs may be missing (NaN) in rows to predict; and whether the values of a
+ * column are categories. */
+EFFACE_API int efface_model_takes_missing(const efface_model *model);
+EFFACE_API int efface_model_is_category(const efface_model *model, uint32_t column);
+
+/* Writes the classes of a model, as the labels of rows are, in ascending order: n_classes of them
+ * (efface_model_info), or as many as there is room for. */
+EFFACE_API void efface_model_classes(const efface_model *model, int64_t *classes, size_t capacity);
+
+/* What is wanted of each class. */
+typedef enum efface_scores {
+    EFFACE_SCORES_DECISIONS = 0,    /* the class with the largest one is predicted; the family says
+                                       what it means */
+    EFFACE_SCORES_PROBABILITIES = 1 /* that the row is of the class; they sum to 1 */
+} efface_scores;
+
+/* Writes a number for each row and class, n_classes numbers a row, in the order of classes. Errors:
+ * as efface_model_predict; ARGUMENT for a model without classes, or without probabilities. */
+EFFACE_API efface_status efface_model_score(const efface_model *model, efface_scores scores,
+                                            size_t n_rows, const float *values, size_t stride,
+                                            double *numbers, efface_error *error);
+
+/* What the rows of a table are. */
+typedef enum efface_table_rows {
+    EFFACE_TABLE_NUMBERED = 0, /* they are numbered from 0 */
+    EFFACE_TABLE_CLASSES = 1,  /* row_ids has the class of each */
+    EFFACE_TABLE_COLUMNS = 2   /* row_ids has the number of a column of the model for each */
+} efface_table_rows;
+
+/* A table of numbers that a model can be looked at through, such as its centroids. Pointers are
+ * valid until the model changes or is released. */
+typedef struct efface_table {
+    const char *name;
+    const char *row_name; /* of what each row is, such as "cluster" */
+    efface_table_rows rows;
+    const int64_t *row_ids; /* n_rows of them, or NULL if rows are numbered */
+    uint64_t n_rows;
+    uint32_t n_columns; /* of the table: first n_named columns that have names of their own, */
+    uint32_t n_named;
+    const char *const *names;
+    const uint32_t *columns; /* then columns of the model, which are listed here; or, if this is
+                                NULL, parts that are numbered from 1 and called part_name; or, */
+    const char *part_name;   /* if that is NULL too, all columns of the model */
+} efface_table;
+
+/* The table with a number, from 0; or the table with a name. A model has as many tables as there
+ * are numbers without an error. Errors: NOT_FOUND, with the names that there are. */
+EFFACE_API efface_status efface_model_get_table(const efface_model *model, uint32_t number,
+                                                efface_table *table, efface_error *error);
+EFFACE_API efface_status efface_model_find_table(const efface_model *model, const char *name,
+                                                 efface_table *table, efface_error *error);
+
+/* Writes one row of a table, n_columns numbers of the table. `offsets` are those of the set
+ * (efface_data_offsets): the numbers are then in the units of the caller; with NULL they are in the
+ * units of the rows as the set holds them. Errors: NOT_FOUND; ARGUMENT for a row that does not
+ * exist; MEMORY. */
+EFFACE_API efface_status efface_model_read_table(const efface_model *model, const char *name,
+                                                 uint64_t row, const double *offsets,
+                                                 double *values, efface_error *error);
+
+/* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
+ * bytes do not contain the seed. Release with efface_bytes_free. */
+EFFACE_API efface_status efface_model_encode(const efface_model *model, unsigned char **bytes,
+                                             size_t *n_bytes, efface_error *error);
+EFFACE_API void efface_bytes_free(unsigned char *bytes);
+
+/* Makes a model again from its canonical bytes, the parameters it was fitted with (`common` of the
+ * family's parameters; including the seed, which the bytes do not contain), and its set of rows.
+ * The model is the one that was encoded, and behaves in the same way. Cost: less than a fit; the
+ * family says how much. Errors: MEMORY; FORMAT for bytes that cannot be those of a state of these
+ * parameters and rows (numbers that are wrong but possible pass: efface_model_verify finds them);
+ * LIMIT for rows outside a bound that was given; ARGUMENT; KERNELS. */
+EFFACE_API efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
+                                             const efface_params *params, const efface_data *data,
+                                             efface_model **out, efface_error *error);
+
+/* The memory that the model takes, including all that it keeps for each row, without the set. */
+EFFACE_API size_t efface_model_state_bytes(const efface_model *model);
+
+#define EFFACE_DIGEST_BYTES 32
+
+/* The BLAKE2b-256 digest of the canonical bytes. */
+EFFACE_API efface_status efface_model_digest(const efface_model *model,
+                                             unsigned char digest[EFFACE_DIGEST_BYTES],
+                                             efface_error *error);
+
+/* ------------------------------------------------------------------ models: change */
+
+/* These calls change a model together with the set it was fitted to. Afterwards the model is, byte
+ * for byte, the result of a fit to the rows that are there now, with the same parameters and the
+ * same seed. A call that fails has changed neither.
+ *
+ * The set must be the one that the model was fitted to or decoded with, and only these calls may
+ * change it. The library checks this, and not by counting rows. The error is ARGUMENT for another
+ * set, even with the same rows, and for a set that was changed by efface_data_add,
+ * efface_data_remove or efface_data_replace, or through another model alone, even if its rows are
+ * now the same as before. Give the right set, or fit the model to this set anew. Only this process
+ * knows which set belongs to a model; it is in no encoding. */
+
+/* How much work a change was. */
+typedef enum efface_action {
+    EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
+    EFFACE_ACTION_REPAIRED = 1,  /* a part of the model was computed again */
+    EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
+} efface_action;
+
+/* The name of an action in a word: "untouched", "repaired", "refitted". Never NULL. */
+EFFACE_API const char *efface_action_name(efface_action action);
+
+#define EFFACE_WHERE_BYTES 96
+
+typedef struct efface_report {
+    efface_action action;
+    const char *reason; /* why more than sums had to change, or that nothing else did, in a few
+                           words; a constant, never NULL */
+    char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from level 2 on"; or "" */
+    uint64_t rows_forgotten;
+    uint64_t rows_learned;
+    uint64_t rows_missing; /* ids and owners that were not there, if that was allowed */
+    uint64_t rows_visited; /* looks at rows that were not part of the request */
+    double seconds;
+} efface_report;
+
+/* How to treat ids and owners that are not there: fail with an error that names them, or skip
+ * them. */
+typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
+
+/* The rows that a request is about: rows by their ids, and all rows of owners. A row may be named
+ * by both. */
+typedef struct efface_request {
+    const uint64_t *ids;
+    size_t n_ids;
+    const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
+    size_t n_owners;
+    efface_missing missing; /* what to do if an id, or an owner, is not there */
+} efface_request;
+
+/* Forgets rows: they leave the set and the model. Works down to no rows. Cost: that of correcting
+ * sums when nothing else changes, else up to that of a fit; O(n) to find the rows of owners.
+ * `report` may be NULL. Errors: NOT_FOUND, with the ids; DUPLICATE for an id or an owner that comes
+ * twice; MEMORY; KERNELS; ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_model_forget(efface_model *model, efface_data *data,
+                                             const efface_request *request, efface_report *report,
+                                             efface_error *error);
+
+/* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
+ * value outside a bound that was given for the fit, or a missing value that the model does not
+ * take. */
+EFFACE_API efface_status efface_model_learn(efface_model *model, efface_data *data,
+                                            const efface_rows *rows, efface_report *report,
+                                            efface_error *error);
+
+/* Gives rows of the set other values, as efface_data_replace does.
+ * Errors: as efface_data_replace and efface_model_learn. */
+EFFACE_API efface_status efface_model_update(efface_model *model, efface_data *data,
+                                             const efface_rows *rows, efface_report *report,
+                                             efface_error *error);
+
+/* The same for several models, of any families, that were fitted to one set: the set and all of
+ * them change, or nothing does. `reports` is NULL or has n_models elements, one report for each
+ * model, with the seconds of the whole call. A set that has several models may only be changed
+ * through these calls, with all of its models: a model that a request leaves out is refused from
+ * then on. Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the set is
+ * not that of each. */
+EFFACE_API efface_status efface_models_forget(efface_model *const *models, size_t n_models,
+                                              efface_data *data, const efface_request *request,
+                                              efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_learn(efface_model *const *models, size_t n_models,
+                                             efface_data *data, const efface_rows *rows,
+                                             efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_update(efface_model *const *models, size_t n_models,
+                                              efface_data *data, const efface_rows *rows,
+                                              efface_report *reports, efface_error *error);
+
+/* Says how much work it would be to forget these rows, without doing it: `seconds` is the time of
+ * the preview itself, and rows_visited an upper bound. For a model with parts, such as a tree, the
+ * preview may take as long as the forgetting, and rows_visited is the number of rows that it
+ * visited; parts may lose some of what makes later requests fast. The set is the same afterwards,
+ * though positions may differ. Errors: as efface_model_forget. */
+EFFACE_API efface_status efface_model_preview(efface_model *model, efface_data *data,
+                                              const efface_request *request, efface_report *report,
+                                              efface_error *error);
+
+/* Where two states differ first. */
+typedef struct efface_difference {
+    int identical;
+    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": an older
+                         version, which defined the method in another way, fitted the model
+                         (efface_store_verify) */
+    char where[EFFACE_WHERE_BYTES]; /* such as "level 2, cluster 5, column 1"; or "" */
+} efface_difference;
+
+/* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
+ * byte by byte. Any set with the same number of columns will do. Cost: that of a fit. Errors: as
+ * a fit; ARGUMENT if the number of columns differs. */
+EFFACE_API efface_status efface_model_verify(const efface_model *model, const efface_data *data,
+                                             efface_difference *difference, efface_error *error);
+
+/* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
+ * this when requests may have been chosen by looking at published models (docs/exactness.md,
+ * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_model_rekey(efface_model *model, const efface_data *data,
+                                            uint64_t seed, efface_report *report,
+                                            efface_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
