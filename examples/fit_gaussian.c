@@ -22,7 +22,8 @@ static efface_status count_rows(const efface_model *model, const efface_data *da
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         efface_number cluster;
         efface_data_values(data, i, row);
-        const efface_status status = efface_model_predict(model, 1, row, 0, &cluster, error);
+        const efface_status status =
+            efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &cluster, error);
         if (status != EFFACE_OK)
             return status;
         counts[cluster.whole]++;

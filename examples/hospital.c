@@ -77,7 +77,8 @@ static efface_status make_table(uint32_t without, efface_data **out, efface_erro
 /* Reads a table with one row: coefficients, or their standard errors. */
 static efface_status read_coefficients(const efface_model *model, const char *table,
                                        coefficients values, efface_error *error) {
-    return efface_model_read_table(model, table, 0, NULL, values, error);
+    return efface_predictor_read_table(efface_model_predictor(model), table, 0, NULL, values,
+                                       error);
 }
 
 static efface_status show_model(efface_store *store, coefficients found, efface_error *error) {

@@ -98,7 +98,8 @@ static efface_status fit_family(const efface_data *data, const void *params, eff
 static efface_status predict_once(replicate *r, const float *row, efface_number *numbers,
                                   efface_error *error) {
     const double begin = bench_now();
-    const efface_status status = efface_model_predict(r->run.model, 1, row, 0, numbers, error);
+    const efface_status status =
+        efface_predictor_predict(efface_model_predictor(r->run.model), 1, row, 0, numbers, error);
     r->views[r->n_views++] = bench_now() - begin;
     return status;
 }

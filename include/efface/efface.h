@@ -69,9 +69,9 @@
  *     efface_status.h     status, error
  *     efface_data.h       sets of rows, offsets, rounding
  *     efface_files.h      texts, options of loading, loading
- *     efface_model.h      models of any family: parameters, tables, change, verify
+ *     efface_model.h      models of any family: parameters, change, verify
  *     efface_kmeans.h, efface_sums.h, efface_segmented.h, efface_forest.h: the families
- *     efface_predictor.h  published models
+ *     efface_predictor.h  what predicts, and all that it can be asked; published models
  *     efface_metrics.h    how good a clustering is
  *     efface_group.h      many machines that work on one set
  *     efface_store.h      stores, their models, requests, publishing

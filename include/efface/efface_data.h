@@ -137,7 +137,7 @@ EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_
  * Doubles are in the units of the caller, floats are as a set holds them. All functions that take
  * doubles subtract the offsets: efface_data_load, and efface_rows_round, which the caller uses
  * before efface_data_add, efface_data_replace, efface_model_learn, efface_model_update and
- * efface_model_predict. A model knows nothing of offsets: it is fitted to the rows as the set
+ * efface_predictor_predict. A model knows nothing of offsets: it is fitted to the rows as the set
  * holds them, and efface_data_add_offsets converts its centroids, and values of rows, back to the
  * units of the caller. All sets that are used with a model must have the same offsets. The caller
  * has to ensure this; a store does so by itself and refuses other rows.

@@ -97,7 +97,7 @@ EFFACE_API efface_forest_info efface_forest_get_info(const efface_model *model);
 EFFACE_API efface_status efface_forest_settle(const efface_model *model, efface_error *error);
 
 /* Writes the leaf of each row in each tree, n_trees numbers a row: nodes of a tree are numbered
- * from 0 in preorder. Rows as for efface_model_predict. Errors: as that; ARGUMENT for another
+ * from 0 in preorder. Rows as for efface_predictor_predict. Errors: as that; ARGUMENT for another
  * family. */
 EFFACE_API efface_status efface_forest_leaves(const efface_model *model, size_t n_rows,
                                               const float *values, size_t stride, uint32_t *leaves,

@@ -142,21 +142,14 @@ EFFACE_API void efface_kmeans_coarse_columns(const efface_model *model, uint32_t
 EFFACE_API efface_status efface_kmeans_centroid(const efface_model *model, uint32_t cluster,
                                                 double *coordinates, efface_error *error);
 
-/* What efface_model_predict gives for a row is its nearest cluster; ties go to the lower cluster. A
- * row need not be within the bounds of the fit: the answer is exact for a row that is, and computed
- * in double for one that is not. Cost O(n_rows * k * d).
+/* What efface_predictor_predict gives for a row is its nearest cluster; ties go to the lower
+ * cluster. A row need not be within the bounds of the fit: the answer is exact for a row that is,
+ * and computed in double for one that is not. Cost O(n_rows * k * d).
  *
  * Writes the same for the rows of a set, in the order of positions. Errors: as
- * efface_model_predict; ARGUMENT if the number of columns differs, or for another family. */
+ * efface_predictor_predict; ARGUMENT if the number of columns differs, or for another family. */
 EFFACE_API efface_status efface_kmeans_labels(const efface_model *model, const efface_data *data,
                                               uint32_t *labels, efface_error *error);
-
-/* Writes the squared distance of each row to each centroid, n_clusters numbers a row, in the units
- * of the loss (below). Exact before it is rounded to double, but for rows outside the bounds of the
- * fit. Cost O(n_rows * k * d). Errors: as predict. */
-EFFACE_API efface_status efface_kmeans_square_distances(const efface_model *model, size_t n_rows,
-                                                        const float *values, size_t stride,
-                                                        double *squares, efface_error *error);
 
 /* The sum over the rows of a set of weight times squared distance to the nearest centroid, in the
  * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double,

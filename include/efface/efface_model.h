@@ -16,7 +16,7 @@ extern "C" {
  * functions of this part, whatever the family. */
 typedef struct efface_model efface_model;
 
-/* What predicts without a model: see efface_predictor.h. */
+/* What predicts: see efface_predictor.h. */
 typedef struct efface_predictor efface_predictor;
 
 typedef enum efface_family {
@@ -58,6 +58,8 @@ typedef struct efface_params {
 
 /* Releases the memory of a model. Takes NULL. */
 EFFACE_API void efface_model_free(efface_model *model);
+
+#define EFFACE_NO_COLUMN UINT32_MAX
 
 /* What the numbers are that a family predicts. */
 typedef enum efface_predicts {
@@ -104,89 +106,6 @@ typedef struct efface_fact {
 EFFACE_API void efface_model_describe(const efface_model *model,
                                       void (*each)(void *context, const efface_fact *fact),
                                       void *context);
-
-/* One predicted number; efface_predicts says which of the two it is. */
-typedef union efface_number {
-    int64_t whole;
-    double real;
-} efface_number;
-
-/* Writes what the model predicts for each row, n_numbers numbers a row (efface_model_info). Rows
- * are n_columns floats, `stride` floats apart (0: n_columns), and finite; values may be NaN, which
- * is missing, if the model takes that. A column that is a target (efface_model_is_input) has its
- * place in such a row, but what stands there does not matter.
- * Errors: MEMORY; ARGUMENT if the model has too few rows to predict; LIMIT; KERNELS. */
-EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t n_rows,
-                                              const float *values, size_t stride,
-                                              efface_number *numbers, efface_error *error);
-
-#define EFFACE_NO_COLUMN UINT32_MAX
-
-/* Whether prediction looks at a column; it does not look at targets. And the column that predicted
- * number `number`, from 0, is a value of, so that its offset is to be added to convert the number
- * to the units of the caller; EFFACE_NO_COLUMN if there is none. */
-EFFACE_API int efface_model_is_input(const efface_model *model, uint32_t column);
-EFFACE_API uint32_t efface_model_value_column(const efface_model *model, uint32_t number);
-
-/* Whether values of inputs may be missing (NaN) in rows to predict; and whether the values of a
- * column are categories. */
-EFFACE_API int efface_model_takes_missing(const efface_model *model);
-EFFACE_API int efface_model_is_category(const efface_model *model, uint32_t column);
-
-/* Writes the classes of a model, as the labels of rows are, in ascending order: n_classes of them
- * (efface_model_info), or as many as there is room for. */
-EFFACE_API void efface_model_classes(const efface_model *model, int64_t *classes, size_t capacity);
-
-/* What is wanted of each class. */
-typedef enum efface_scores {
-    EFFACE_SCORES_DECISIONS = 0,    /* the class with the largest one is predicted; the family says
-                                       what it means */
-    EFFACE_SCORES_PROBABILITIES = 1 /* that the row is of the class; they sum to 1 */
-} efface_scores;
-
-/* Writes a number for each row and class, n_classes numbers a row, in the order of classes. Errors:
- * as efface_model_predict; ARGUMENT for a model without classes, or without probabilities. */
-EFFACE_API efface_status efface_model_score(const efface_model *model, efface_scores scores,
-                                            size_t n_rows, const float *values, size_t stride,
-                                            double *numbers, efface_error *error);
-
-/* What the rows of a table are. */
-typedef enum efface_table_rows {
-    EFFACE_TABLE_NUMBERED = 0, /* they are numbered from 0 */
-    EFFACE_TABLE_CLASSES = 1,  /* row_ids has the class of each */
-    EFFACE_TABLE_COLUMNS = 2   /* row_ids has the number of a column of the model for each */
-} efface_table_rows;
-
-/* A table of numbers that a model can be looked at through, such as its centroids. Pointers are
- * valid until the model changes or is released. */
-typedef struct efface_table {
-    const char *name;
-    const char *row_name; /* of what each row is, such as "cluster" */
-    efface_table_rows rows;
-    const int64_t *row_ids; /* n_rows of them, or NULL if rows are numbered */
-    uint64_t n_rows;
-    uint32_t n_columns; /* of the table: first n_named columns that have names of their own, */
-    uint32_t n_named;
-    const char *const *names;
-    const uint32_t *columns; /* then columns of the model, which are listed here; or, if this is
-                                NULL, parts that are numbered from 1 and called part_name; or, */
-    const char *part_name;   /* if that is NULL too, all columns of the model */
-} efface_table;
-
-/* The table with a number, from 0; or the table with a name. A model has as many tables as there
- * are numbers without an error. Errors: NOT_FOUND, with the names that there are. */
-EFFACE_API efface_status efface_model_get_table(const efface_model *model, uint32_t number,
-                                                efface_table *table, efface_error *error);
-EFFACE_API efface_status efface_model_find_table(const efface_model *model, const char *name,
-                                                 efface_table *table, efface_error *error);
-
-/* Writes one row of a table, n_columns numbers of the table. `offsets` are those of the set
- * (efface_data_offsets): the numbers are then in the units of the caller; with NULL they are in the
- * units of the rows as the set holds them. Errors: NOT_FOUND; ARGUMENT for a row that does not
- * exist; MEMORY. */
-EFFACE_API efface_status efface_model_read_table(const efface_model *model, const char *name,
-                                                 uint64_t row, const double *offsets,
-                                                 double *values, efface_error *error);
 
 /* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
  * bytes do not contain the seed. Release with efface_bytes_free. */

@@ -30,7 +30,7 @@ EFFACE_API void efface_segmented_params_init(efface_segmented_params *params);
  * them are valid until the model changes or is released. */
 EFFACE_API efface_segmented_params efface_segmented_get_params(const efface_model *model);
 
-/* Fits k-means, and sums up the rows of each cluster. efface_model_predict gives the targets.
+/* Fits k-means, and sums up the rows of each cluster. efface_predictor_predict gives the targets.
  * Tables: "centroids" with the centroids that the segments belong to, "coefficients" with a row for
  * each segment and target (targets of the first segment come first; the intercept comes first in
  * each), and, unless it is published, "segments" with the number of rows and the weight of each. A
@@ -40,7 +40,7 @@ EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
 
-/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as
+/* Writes the segment of each row, counted from 0. Rows as for efface_predictor_predict. Errors: as
  * that; ARGUMENT for another family. */
 EFFACE_API efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
                                                    const float *values, size_t stride,

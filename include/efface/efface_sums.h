@@ -29,7 +29,7 @@ typedef enum efface_summed {
     EFFACE_SUMMED_FULL = 3      /* and the products of all pairs of columns */
 } efface_summed;
 
-/* What efface_model_predict and the tables of a model give. */
+/* What efface_predictor_predict and the tables of a model give. */
 typedef enum efface_view {
     EFFACE_VIEW_MEANS = 0,        /* the mean of each column, for every row; NaN for columns that
                                      Fourier features took the place of */

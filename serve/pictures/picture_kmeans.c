@@ -56,6 +56,7 @@ efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *
     efface_store_close(store);
     if (status == EFFACE_OK) {
         loaded.info = efface_model_get_info(loaded.model);
+        loaded.predictor = efface_model_predictor(loaded.model);
         /* Another process may have put another model in its place: then there is no picture now. */
         if (loaded.info.family == o->info.family && loaded.info.n_columns == o->info.n_columns)
             status = draw_clusters(&loaded, data, pictures, error);

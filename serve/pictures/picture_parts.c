@@ -15,13 +15,14 @@
 bool sv_grid_read(const sv_snapshot *o, const char *name, sv_grid *out) {
     efface_error error;
     *out = (sv_grid){.values = NULL};
-    if (efface_model_find_table(o->model, name, &out->table, &error) != EFFACE_OK ||
+    if (efface_predictor_find_table(o->predictor, name, &out->table, &error) != EFFACE_OK ||
         out->table.n_columns == 0 || out->table.n_rows > MAX_NUMBERS / out->table.n_columns)
         return false;
     out->values = calloc(out->table.n_rows * out->table.n_columns + 1, sizeof *out->values);
     for (uint64_t i = 0; out->values != NULL && i < out->table.n_rows; i++)
-        if (efface_model_read_table(o->model, name, i, o->offsets,
-                                    out->values + i * out->table.n_columns, &error) != EFFACE_OK) {
+        if (efface_predictor_read_table(o->predictor, name, i, o->offsets,
+                                        out->values + i * out->table.n_columns,
+                                        &error) != EFFACE_OK) {
             free(out->values);
             out->values = NULL;
         }

@@ -25,15 +25,16 @@ static double *column_deviations(const sv_snapshot *o) {
               table.part_name == NULL && table.n_named == 0 && table.n_columns <= d;
     for (uint64_t i = 0; ok && i < table.n_rows; i++) {
         double variance[2];
-        ok = efface_predictor_read_table(components, "variances", i, variance, &error) ==
+        ok = efface_predictor_read_table(components, "variances", i, NULL, variance, &error) ==
                  EFFACE_OK &&
-             efface_predictor_read_table(components, "components", i, entries, &error) == EFFACE_OK;
+             efface_predictor_read_table(components, "components", i, NULL, entries, &error) ==
+                 EFFACE_OK;
         for (uint32_t j = 0; ok && j < table.n_columns; j++)
             squares[table.columns != NULL ? table.columns[j] : j] +=
                 variance[0] * entries[j] * entries[j];
     }
     for (uint32_t j = 0; ok && j < d; j++)
-        squares[j] = efface_model_is_input(o->model, j) ? sqrt(squares[j]) : (double)NAN;
+        squares[j] = efface_predictor_is_input(o->predictor, j) ? sqrt(squares[j]) : (double)NAN;
     efface_predictor_free(components);
     free(entries);
     if (!ok)

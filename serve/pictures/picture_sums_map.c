@@ -75,7 +75,7 @@ static json_t *list_axes(const efface_predictor *components, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         double variance[2] = {0.0, 0.0};
         efface_error error;
-        (void)efface_predictor_read_table(components, "variances", i, variance, &error);
+        (void)efface_predictor_read_table(components, "variances", i, NULL, variance, &error);
         sv_json_add(axes, json_pack("{s:o}", "share", sv_json_real(variance[1])));
     }
     return axes;

@@ -93,8 +93,9 @@ void sv_writer_add(sv_room *room, sv_change *change);
 /* A model as it was after the last change that anybody committed; many threads may ask it. */
 typedef struct sv_snapshot {
     efface_model *model;
-    uint64_t changes; /* sv_room_count before it was read */
-    double begun;     /* sv_now before that */
+    const efface_predictor *predictor; /* which the model lends */
+    uint64_t changes;                  /* sv_room_count before it was read */
+    double begun;                      /* sv_now before that */
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
     efface_model_info info;

@@ -37,14 +37,14 @@ static bool list_inputs(sv_snapshot *s) {
     in->names = calloc(n, sizeof *in->names);
     in->offsets = calloc(n, sizeof *in->offsets);
     in->categories = calloc(n, sizeof *in->categories);
-    in->missing = efface_model_takes_missing(s->model) != 0;
+    in->missing = efface_predictor_takes_missing(s->predictor) != 0;
     if (s->inputs == NULL || in->names == NULL || in->offsets == NULL || in->categories == NULL)
         return false;
     for (uint32_t j = 0; j < s->info.n_columns; j++)
-        if (efface_model_is_input(s->model, j)) {
+        if (efface_predictor_is_input(s->predictor, j)) {
             in->names[in->n] = s->names[j];
             in->offsets[in->n] = s->offsets[j];
-            in->categories[in->n] = efface_model_is_category(s->model, j) != 0;
+            in->categories[in->n] = efface_predictor_is_category(s->predictor, j) != 0;
             s->inputs[in->n++] = j;
         }
     return true;
@@ -56,7 +56,7 @@ static efface_status read_classes(efface_store *store, sv_snapshot *s, efface_er
     s->class_texts = calloc(n + 1, sizeof *s->class_texts);
     if (s->classes == NULL || s->class_texts == NULL)
         return sv_no_memory(error);
-    efface_model_classes(s->model, s->classes, n);
+    efface_predictor_classes(s->predictor, s->classes, n);
     efface_status status = EFFACE_OK;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         char *text = NULL;
@@ -86,6 +86,7 @@ static efface_status read_model(efface_store *store, const char *name, sv_snapsh
         memcpy(s->name, stored.name, sizeof s->name);
         s->family = stored.family;
         s->info = efface_model_get_info(s->model);
+        s->predictor = efface_model_predictor(s->model);
         if (!sv_copy_columns(store, columns, s->info.n_columns, &s->names, &s->offsets) ||
             !list_inputs(s))
             status = sv_no_memory(error);

@@ -144,12 +144,33 @@ const ef_family *ef_family_named(const char *name);
 efface_status ef_family_check(const efface_params *params, const ef_family **family,
                               efface_error *error);
 
+#define EF_PREDICTOR_FORMAT 3 /* of the bytes of published models */
+
+/* A class that has a text. */
+typedef struct ef_class_text {
+    int64_t class_id;
+    char *text;
+} ef_class_text;
+
+/* What predicts (predictor.c): of a published model, a view of sums, or lent by a model. */
+struct efface_predictor {
+    const ef_family *family;
+    void *part;                 /* the family's own; or else */
+    const efface_model *lender; /* the model that lends it, anew for each question */
+    uint32_t n_columns;
+    char **names;               /* of the columns, or NULL; each may be NULL */
+    double *offsets;            /* of the columns, or NULL */
+    ef_class_text *class_texts; /* in ascending order of classes, or NULL */
+    uint32_t n_class_texts;
+};
+
 /* A model of any family. */
 struct efface_model {
     const ef_family *family;
     void *state;
     uint32_t n_columns;
     ef_stamp stamp; /* of its set as it was when both last agreed; none if it is cold */
+    efface_predictor lent;
 };
 
 /* A model of a state, which belongs to it from then on; if memory is short, the state is freed. */
@@ -180,33 +201,14 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
 /* What to say where a family has no reason of its own. */
 extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[];
 
-#define EF_PREDICTOR_FORMAT 3 /* of its bytes */
-
-/* A published model (predictor.c). */
-struct efface_predictor {
-    const ef_family *family;
-    void *part; /* the family's own */
-    uint32_t n_columns;
-    char **names;                      /* of the columns, or NULL; each may be NULL */
-    double *offsets;                   /* of the columns, or NULL */
-    struct ef_class_text *class_texts; /* in ascending order of classes, or NULL */
-    uint32_t n_class_texts;
-};
-
-/* A class that has a text. */
-typedef struct ef_class_text {
-    int64_t class_id;
-    char *text;
-} ef_class_text;
-
 /* The bytes of a published file, with the names and offsets of the columns of the model's set, and
  * those texts of labels that are classes of the model; `texts` may be NULL. */
 void ef_predictor_write(ef_writer *writer, const efface_model *model, const efface_data *data,
                         const efface_texts *texts);
 
-/* What a family has of a published model, if it is of that family; else NULL, and an error. */
-const void *ef_predictor_part(const efface_predictor *predictor, efface_family family,
-                              efface_error *error);
+/* What the functions of the family are called with: the part, or one that is lent, which fills the
+ * room. */
+const void *ef_predictor_part(const efface_predictor *predictor, ef_lent *room);
 
 /* Whether rows of a matrix can be predicted; a stride of 0 becomes n_columns. */
 efface_status ef_matrix_check(const ef_family *family, const void *predictor, uint32_t n_columns,

@@ -19,6 +19,7 @@ efface_status ef_model_create(const ef_family *family, void *state, uint32_t n_c
         return ef_fail_memory(error);
     }
     *model = (efface_model){.family = family, .state = state, .n_columns = n_columns};
+    model->lent = (efface_predictor){.family = family, .lender = model, .n_columns = n_columns};
     *out = model;
     return EFFACE_OK;
 }

@@ -488,10 +488,13 @@ static void models_are_not_fitted_to_them(void **state) {
                 &error);
     assert_null(decoded);
     efface_number answer;
-    assert_int_equal(efface_model_predict(model, 1, values + 2, 0, &answer, &error),
-                     EFFACE_E_LIMIT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, values + 2, 0, &answer, &error),
+        EFFACE_E_LIMIT);
     assert_non_null(strstr(error.message, "missing"));
-    assert_int_equal(efface_model_predict(model, 1, whole, 0, &answer, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, whole, 0, &answer, NULL),
+        EFFACE_OK);
     efface_bytes_free(bytes);
     efface_model_free(model);
     efface_data_free(other);
@@ -512,7 +515,9 @@ static void targets_may_be_missing_in_rows_to_predict(void **state) {
     sums.targets = &target;
     sums.n_targets = 1;
     assert_int_equal(efface_sums_fit(data, &sums, &model, NULL), EFFACE_OK);
-    assert_int_equal(efface_model_predict(model, 1, asked, 0, &answer, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, asked, 0, &answer, NULL),
+        EFFACE_OK);
     assert_true(fabs(answer.real - 3.0) < 1e-6);
     efface_model_free(model);
     efface_data_free(data);

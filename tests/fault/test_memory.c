@@ -270,7 +270,8 @@ static efface_status op_predict(scene *s, efface_error *error) {
     float values[N_COLUMNS];
     fill(values, 1, 3);
     assert_true(efface_model_get_info(s->models[0]).n_numbers <= 64);
-    return efface_model_predict(s->models[0], 1, values, 0, s->out.numbers, error);
+    return efface_predictor_predict(efface_model_predictor(s->models[0]), 1, values, 0,
+                                    s->out.numbers, error);
 }
 
 static efface_status op_encode(scene *s, efface_error *error) {

@@ -135,7 +135,8 @@ static void fit_segments(scene *s, const efface_kmeans_params *kmeans) {
     params.n_targets = 2;
     params.bound = BOUND;
     REQUIRE_OK(efface_segmented_fit(s->data, &params, &s->model, error));
-    REQUIRE_OK(efface_model_predict(s->model, 1, row, 0, numbers, error));
+    REQUIRE_OK(
+        efface_predictor_predict(efface_model_predictor(s->model), 1, row, 0, numbers, error));
 }
 
 static scene begin(unsigned way, unsigned seed, uint32_t n, uint32_t n_threads, bool with_needle) {

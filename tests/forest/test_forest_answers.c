@@ -101,13 +101,14 @@ static void check_classes(const scene *s) {
     efface_number *const numbers = make(N_ASKED, sizeof *numbers);
     double *const probabilities = make(N_ASKED * k, sizeof *probabilities);
     double *const decisions = make(N_ASKED * k, sizeof *decisions);
-    efface_model_classes(s->model, labels, k);
+    efface_predictor_classes(efface_model_predictor(s->model), labels, k);
     assert_memory_equal(labels, f->labels, k * sizeof *labels);
-    REQUIRE_OK(efface_model_predict(s->model, N_ASKED, s->asked, 0, numbers, error));
-    REQUIRE_OK(efface_model_score(s->model, EFFACE_SCORES_PROBABILITIES, N_ASKED, s->asked, 0,
-                                  probabilities, error));
-    REQUIRE_OK(efface_model_score(s->model, EFFACE_SCORES_DECISIONS, N_ASKED, s->asked, 0,
-                                  decisions, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(s->model), N_ASKED, s->asked, 0,
+                                        numbers, error));
+    REQUIRE_OK(efface_predictor_score(efface_model_predictor(s->model), EFFACE_SCORES_PROBABILITIES,
+                                      N_ASKED, s->asked, 0, probabilities, error));
+    REQUIRE_OK(efface_predictor_score(efface_model_predictor(s->model), EFFACE_SCORES_DECISIONS,
+                                      N_ASKED, s->asked, 0, decisions, error));
     for (size_t i = 0; i < N_ASKED; i++) {
         const uint64_t best = forest_vote(f, s->asked + i * f->d, sums);
         uint64_t total = 0;
@@ -132,13 +133,16 @@ static void check_classes(const scene *s) {
 static void check_targets(const scene *s) {
     efface_number numbers[N_ASKED];
     double none[1];
-    REQUIRE_OK(efface_model_predict(s->model, N_ASKED, s->asked, 0, numbers, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(s->model), N_ASKED, s->asked, 0,
+                                        numbers, error));
     for (size_t i = 0; i < N_ASKED; i++)
         assert_true(numbers[i].real == forest_mean(s->forest, s->asked + i * s->forest->d));
-    assert_int_equal(efface_model_value_column(s->model, 0), params_of(s)->target);
-    assert_int_equal(
-        efface_model_score(s->model, EFFACE_SCORES_PROBABILITIES, 1, s->asked, 0, none, NULL),
-        EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_predictor_value_column(efface_model_predictor(s->model), 0),
+                     params_of(s)->target);
+    assert_int_equal(efface_predictor_score(efface_model_predictor(s->model),
+                                            EFFACE_SCORES_PROBABILITIES, 1, s->asked, 0, none,
+                                            NULL),
+                     EFFACE_E_ARGUMENT);
 }
 
 static void check_leaves(const scene *s) {
@@ -191,7 +195,8 @@ static void check_importances(const scene *s) {
         total += importances[j];
     }
     efface_table table;
-    REQUIRE_OK(efface_model_find_table(s->model, "importances", &table, error));
+    REQUIRE_OK(efface_predictor_find_table(efface_model_predictor(s->model), "importances", &table,
+                                           error));
     const bool has_target = params_of(s)->target != EFFACE_NO_COLUMN;
     assert_int_equal(table.rows, EFFACE_TABLE_COLUMNS);
     assert_int_equal(table.n_rows, d - has_target);
@@ -201,7 +206,8 @@ static void check_importances(const scene *s) {
         const int64_t column = table.row_ids[i];
         assert_true(column >= 0 && column < (int64_t)d && column != (int64_t)params_of(s)->target);
         assert_true(i == 0 || column > table.row_ids[i - 1]);
-        REQUIRE_OK(efface_model_read_table(s->model, "importances", i, NULL, values, error));
+        REQUIRE_OK(efface_predictor_read_table(efface_model_predictor(s->model), "importances", i,
+                                               NULL, values, error));
         const double share = total != 0 ? (double)importances[column] / (double)total : 0.0;
         assert_true(fabs(values[0] - share) < 1e-12);
         assert_true(values[1] == (double)importances[column]);
@@ -220,7 +226,8 @@ static void check_answers(uint64_t seed) {
     assert_int_equal(info.n_classes, s.forest->n_classes);
     assert_int_equal(info.predicts, has_target ? EFFACE_PREDICTS_VALUES : EFFACE_PREDICTS_CLASSES);
     for (uint32_t j = 0; j < s.rows.d; j++)
-        assert_int_equal(efface_model_is_input(s.model, j), j != params_of(&s)->target);
+        assert_int_equal(efface_predictor_is_input(efface_model_predictor(s.model), j),
+                         j != params_of(&s)->target);
     if (forest_predicts(s.forest)) {
         assert_int_equal(info.n_numbers, 1);
         if (has_target)
@@ -271,18 +278,21 @@ static void check_exported(uint64_t seed) {
         REQUIRE_OK(efface_predictor_load(file_path(), &p, error));
         assert_int_equal(efface_predictor_get_info(p).n_columns, s.rows.d);
         assert_string_equal(efface_predictor_column(p, 0), "first");
-        REQUIRE_OK(efface_model_predict(s.model, N_ASKED, s.asked, 0, a, error));
+        REQUIRE_OK(efface_predictor_predict(efface_model_predictor(s.model), N_ASKED, s.asked, 0, a,
+                                            error));
         REQUIRE_OK(efface_predictor_predict(p, N_ASKED, s.asked, 0, b, error));
         assert_memory_equal(a, b, sizeof a);
         for (int scores = 0; k != 0 && scores < 2; scores++) {
-            REQUIRE_OK(
-                efface_model_score(s.model, (efface_scores)scores, N_ASKED, s.asked, 0, x, error));
+            REQUIRE_OK(efface_predictor_score(efface_model_predictor(s.model),
+                                              (efface_scores)scores, N_ASKED, s.asked, 0, x,
+                                              error));
             REQUIRE_OK(
                 efface_predictor_score(p, (efface_scores)scores, N_ASKED, s.asked, 0, y, error));
             assert_memory_equal(x, y, (size_t)N_ASKED * k * sizeof *x);
         }
         for (uint32_t j = 0; j < s.rows.d; j++)
-            assert_int_equal(efface_predictor_is_input(p, j), efface_model_is_input(s.model, j));
+            assert_int_equal(efface_predictor_is_input(p, j),
+                             efface_predictor_is_input(efface_model_predictor(s.model), j));
         efface_predictor_free(p);
         free(x);
         free(y);
@@ -328,7 +338,8 @@ static void files_are_small_and_have_no_values(void **state) {
     REQUIRE_OK(efface_predictor_load(file_path(), &p, error));
     for (size_t i = 0; i < rows.n; i++) {
         REQUIRE_OK(efface_predictor_predict(p, 1, rows.values + i * 4, 0, &a, error));
-        REQUIRE_OK(efface_model_predict(model, 1, rows.values + i * 4, 0, &b, error));
+        REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), 1, rows.values + i * 4,
+                                            0, &b, error));
         assert_int_equal(a.whole, b.whole);
     }
     encoding after = encode(model);

@@ -79,7 +79,9 @@ static void check_cannot_predict(const grove *g) {
     efface_number number = {.whole = 55};
     efface_error why = {.message = ""};
     assert_int_equal(efface_model_get_info(g->model).n_numbers, 0);
-    assert_int_equal(efface_model_predict(g->model, 1, row, 0, &number, &why), EFFACE_E_ARGUMENT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(g->model), 1, row, 0, &number, &why),
+        EFFACE_E_ARGUMENT);
     assert_true(why.message[0] != '\0' && number.whole == 55);
 }
 
@@ -105,7 +107,8 @@ static void few_rows(void **state) {
             check_grove(&g);
             check_grove_plainly(&g);
             efface_number number;
-            REQUIRE_OK(efface_model_predict(g.model, 1, g.all.values, 0, &number, error));
+            REQUIRE_OK(efface_predictor_predict(efface_model_predictor(g.model), 1, g.all.values, 0,
+                                                &number, error));
         }
         for (size_t i = 0; i < 12; i++) {
             forget_these(&g, &i, 1);
@@ -143,7 +146,7 @@ static void classes_come_and_go(void **state) {
         assert_int_equal(efface_model_get_info(g.model).n_classes, 3);
         forget_these(&g, &of_class[n - 1], 1);
         int64_t classes[3] = {0};
-        efface_model_classes(g.model, classes, 3);
+        efface_predictor_classes(efface_model_predictor(g.model), classes, 3);
         assert_int_equal(efface_model_get_info(g.model).n_classes, 2);
         assert_true(classes[0] == 7 && classes[1] == 900);
         check_grove(&g);
@@ -242,7 +245,8 @@ static void more_trees_than_rows(void **state) {
         for (size_t i = 0; i < g.all.n && forest_predicts(forest); i++) {
             efface_number number;
             const float *const row = g.all.values + 2 * i;
-            REQUIRE_OK(efface_model_predict(g.model, 1, row, 0, &number, error));
+            REQUIRE_OK(efface_predictor_predict(efface_model_predictor(g.model), 1, row, 0, &number,
+                                                error));
             if (target)
                 assert_true(number.real == forest_mean(forest, row));
             else
@@ -419,14 +423,16 @@ static void rows_to_predict(void **state) {
     efface_model *const model = fit(data, &params);
     float row[3] = {0.5f, INFINITY, 1.0f};
     efface_number a = {.real = 0.0}, b = {.real = 1.0};
-    REQUIRE_OK(efface_model_predict(model, 1, row, 0, &a, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &a, error));
     row[1] = NAN;
-    REQUIRE_OK(efface_model_predict(model, 1, row, 0, &b, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &b, error));
     assert_true(a.real == b.real);
     row[0] = INFINITY;
-    assert_int_equal(efface_model_predict(model, 1, row, 0, &a, NULL), EFFACE_E_LIMIT);
+    assert_int_equal(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &a, NULL),
+                     EFFACE_E_LIMIT);
     row[0] = NAN;
-    assert_int_equal(efface_model_predict(model, 1, row, 0, &a, NULL), EFFACE_E_LIMIT);
+    assert_int_equal(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &a, NULL),
+                     EFFACE_E_LIMIT);
     efface_model_free(model);
     efface_data_free(data);
     law_free_rows(&rows);
@@ -505,12 +511,14 @@ static void use(const grove *g, efface_model *model, efface_data *data) {
     efface_difference difference;
     const uint64_t id = g->all.ids[0];
     const efface_request request = {.ids = &id, .n_ids = 1};
-    (void)efface_model_predict(model, 1, g->all.values, 0, &number, NULL);
+    (void)efface_predictor_predict(efface_model_predictor(model), 1, g->all.values, 0, &number,
+                                   NULL);
     (void)efface_forest_leaves(model, 1, g->all.values, 0, leaves, NULL);
     (void)efface_forest_importances(model, importances, NULL);
     (void)efface_model_verify(model, data, &difference, NULL);
     (void)efface_model_forget(model, data, &request, NULL, NULL);
-    (void)efface_model_predict(model, 1, g->all.values, 0, &number, NULL);
+    (void)efface_predictor_predict(efface_model_predictor(model), 1, g->all.values, 0, &number,
+                                   NULL);
 }
 
 /* Bytes that are changed, cut off or too many are refused, or make a model that has these bytes and

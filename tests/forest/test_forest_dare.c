@@ -106,7 +106,7 @@ static forest_plain *grow_by_library(const law_rows *rows, const law_params *par
 
 static int64_t predict_at(const efface_model *model, float x) {
     efface_number number = {.whole = -1};
-    REQUIRE_OK(efface_model_predict(model, 1, &x, 0, &number, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), 1, &x, 0, &number, error));
     return number.whole;
 }
 

@@ -96,8 +96,10 @@ static void check_answers(const grove *g) {
             row[j] = one_in(3)                    ? NAN
                      : one_in(2) && g->all.n != 0 ? g->all.values[below(g->all.n) * d + j]
                                                   : draw_value((unsigned)below(8));
-        REQUIRE_OK(efface_model_predict(g->model, 1, row, 0, &is, error));
-        REQUIRE_OK(efface_model_predict(fresh, 1, row, 0, &should_be, error));
+        REQUIRE_OK(
+            efface_predictor_predict(efface_model_predictor(g->model), 1, row, 0, &is, error));
+        REQUIRE_OK(
+            efface_predictor_predict(efface_model_predictor(fresh), 1, row, 0, &should_be, error));
         assert_memory_equal(&is, &should_be, sizeof is);
         if (p->target != EFFACE_NO_COLUMN)
             assert_true(is.real == forest_mean(forest, row));
@@ -239,7 +241,9 @@ static void missing_values_are_refused(void **state) {
     const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
     efface_number number = {.whole = 123};
     assert_int_equal(efface_model_learn(model, data, &row, NULL, &why), EFFACE_E_LIMIT);
-    assert_int_equal(efface_model_predict(model, 1, values, 0, &number, &why), EFFACE_E_LIMIT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, values, 0, &number, &why),
+        EFFACE_E_LIMIT);
     assert_int_equal(number.whole, 123);
     assert_int_equal(efface_data_n_rows(data), 2);
     encoding after = encode(model);

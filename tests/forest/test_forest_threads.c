@@ -78,7 +78,8 @@ static void *ask_all(void *context) {
     const size_t n_bytes = efface_model_state_bytes(a->g->model);
     a->failed =
         before.n_nodes == 0 || n_bytes == 0 ||
-        efface_model_predict(a->g->model, all->n, all->values, 0, a->numbers, NULL) != EFFACE_OK ||
+        efface_predictor_predict(efface_model_predictor(a->g->model), all->n, all->values, 0,
+                                 a->numbers, NULL) != EFFACE_OK ||
         efface_forest_leaves(a->g->model, all->n, all->values, 0, a->leaves, NULL) != EFFACE_OK ||
         efface_model_digest(a->g->model, a->digest, NULL) != EFFACE_OK ||
         efface_forest_get_info(a->g->model).n_unsettled != 0;

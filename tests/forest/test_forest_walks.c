@@ -183,8 +183,8 @@ static void ask(const grove *g) {
     const size_t n = g->all.n < 5 ? g->all.n : 5, first = below(g->all.n - n + 1);
     efface_number numbers[5];
     const efface_forest_info before = efface_forest_get_info(g->model);
-    REQUIRE_OK(
-        efface_model_predict(g->model, n, g->all.values + first * g->all.d, 0, numbers, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(g->model), n,
+                                        g->all.values + first * g->all.d, 0, numbers, error));
     const efface_forest_info after = efface_forest_get_info(g->model);
     assert_true(after.n_nodes >= before.n_nodes);
     assert_true(before.n_unsettled == 0 || forest_of(&g->params)->lazy != 0);
@@ -195,8 +195,10 @@ static void ask(const grove *g) {
 static void compare_answers(const grove *g) {
     efface_model *const fresh = fit(g->data, &g->params);
     efface_number *const a = make(g->all.n, sizeof *a), *const b = make(g->all.n, sizeof *b);
-    REQUIRE_OK(efface_model_predict(g->model, g->all.n, g->all.values, 0, a, error));
-    REQUIRE_OK(efface_model_predict(fresh, g->all.n, g->all.values, 0, b, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(g->model), g->all.n, g->all.values,
+                                        0, a, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(fresh), g->all.n, g->all.values, 0,
+                                        b, error));
     assert_memory_equal(a, b, g->all.n * sizeof *a);
     free(a);
     free(b);

@@ -157,7 +157,7 @@ static void make_snapshot(sv_snapshot *s, efface_model *model) {
     s->input_columns = (sv_columns){N_COLUMNS, names, offsets, no_categories, false};
     s->classes = numbers;
     s->class_texts = texts;
-    efface_model_classes(model, numbers, 2);
+    efface_predictor_classes(efface_model_predictor(model), numbers, 2);
 }
 
 static void make_models(void) {

@@ -38,14 +38,15 @@ static void predict(const efface_model *m, const efface_predictor *p, uint32_t d
     require(rows != NULL && numbers != NULL, "no memory");
     for (uint32_t j = 0; j < d; j++)
         rows[d + j] = (float)j * 1e20f - 0.75f;
-    const efface_status status = m != NULL ? efface_model_predict(m, 2, rows, 0, numbers, NULL)
-                                           : efface_predictor_predict(p, 2, rows, 0, numbers, NULL);
+    const efface_status status =
+        m != NULL ? efface_predictor_predict(efface_model_predictor(m), 2, rows, 0, numbers, NULL)
+                  : efface_predictor_predict(p, 2, rows, 0, numbers, NULL);
     require(status == EFFACE_OK || m != NULL, "no prediction");
     const efface_predicts what =
         m != NULL ? efface_model_get_info(m).predicts : efface_predictor_get_info(p).predicts;
     efface_table table;
     if (status == EFFACE_OK && what == EFFACE_PREDICTS_CLUSTERS) {
-        require((m != NULL ? efface_model_get_table(m, 0, &table, NULL)
+        require((m != NULL ? efface_predictor_get_table(efface_model_predictor(m), 0, &table, NULL)
                            : efface_predictor_get_table(p, 0, &table, NULL)) == EFFACE_OK,
                 "no table of clusters");
         for (size_t i = 0; i < 2 * (size_t)n_numbers; i++)
@@ -61,15 +62,16 @@ static void predict(const efface_model *m, const efface_predictor *p, uint32_t d
 static void read_tables(const efface_model *m, const efface_predictor *p) {
     efface_table table;
     for (uint32_t number = 0;
-         (m != NULL ? efface_model_get_table(m, number, &table, NULL)
+         (m != NULL ? efface_predictor_get_table(efface_model_predictor(m), number, &table, NULL)
                     : efface_predictor_get_table(p, number, &table, NULL)) == EFFACE_OK;
          number++) {
         double *const values = calloc((size_t)table.n_columns + 1, sizeof *values);
         require(values != NULL, "no memory");
         for (uint64_t row = 0; row < table.n_rows && row < MOST_TABLE_ROWS; row++)
-            require((m != NULL ? efface_model_read_table(m, table.name, row, NULL, values, NULL)
-                               : efface_predictor_read_table(p, table.name, row, values, NULL)) ==
-                        EFFACE_OK,
+            require((m != NULL ? efface_predictor_read_table(efface_model_predictor(m), table.name,
+                                                             row, NULL, values, NULL)
+                               : efface_predictor_read_table(p, table.name, row, NULL, values,
+                                                             NULL)) == EFFACE_OK,
                     "no row of a table");
         free(values);
     }

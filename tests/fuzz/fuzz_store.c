@@ -162,7 +162,8 @@ static void ask_about_models(efface_store *store) {
             efface_bytes_free(bytes);
         if (efface_store_model(store, info.name, &model, NULL) == EFFACE_OK) {
             if (info.n_columns <= 16 && efface_model_get_info(model).n_numbers == 1)
-                (void)efface_model_predict(model, 1, values, 0, &number, NULL);
+                (void)efface_predictor_predict(efface_model_predictor(model), 1, values, 0, &number,
+                                               NULL);
             efface_model_free(model);
         }
         if (efface_store_load(store, info.name, &data, &model, NULL) == EFFACE_OK) {

@@ -20,7 +20,8 @@ int main(void) {
                       efface_data_create(2, &data, &error) == EFFACE_OK &&
                       efface_data_add(data, &rows, &error) == EFFACE_OK &&
                       efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
-                      efface_model_predict(model, 4, values, 0, labels, &error) == EFFACE_OK &&
+                      efface_predictor_predict(efface_model_predictor(model), 4, values, 0, labels,
+                                               &error) == EFFACE_OK &&
                       labels[0].whole == labels[1].whole && labels[2].whole == labels[3].whole &&
                       labels[0].whole != labels[2].whole;
     if (!works)

@@ -192,7 +192,9 @@ static void check_squares(const efface_model *model, size_t n, const float *valu
     const uint32_t k = efface_kmeans_get_info(model).n_clusters;
     double *const squares = test_malloc(n * k * sizeof *squares);
     long double sum = 0.0L;
-    assert_int_equal(efface_kmeans_square_distances(model, n, values, 0, squares, NULL), EFFACE_OK);
+    assert_int_equal(efface_predictor_square_distances(efface_model_predictor(model), n, values, 0,
+                                                       squares, NULL),
+                     EFFACE_OK);
     for (size_t i = 0; i < n; i++) {
         const double *const own = squares + i * k;
         for (uint32_t c = 0; c < k; c++)

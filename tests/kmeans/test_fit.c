@@ -260,7 +260,8 @@ static void bad_rows_have_no_prediction(void **unused) {
         values[59] = bad[i];
         assert_int_equal(predict_labels(model, 20, values, 0, labels, &e), EFFACE_E_LIMIT);
         assert_true(strlen(e.message) > 10 && labels[0] == UINT32_MAX);
-        assert_int_equal(efface_kmeans_square_distances(model, 20, values, 0, squares, NULL),
+        assert_int_equal(efface_predictor_square_distances(efface_model_predictor(model), 20,
+                                                           values, 0, squares, NULL),
                          EFFACE_E_LIMIT);
     }
     values[59] = -0x1p126F; /* the largest there is */

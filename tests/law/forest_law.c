@@ -392,14 +392,16 @@ static said hear(const efface_model *model, const efface_data *data, float inste
     s.probabilities = make(s.n_rows * s.info.n_classes, sizeof *s.probabilities);
     s.leaves = make(s.n_rows * p.n_trees, sizeof *s.leaves);
     s.importances = make(s.info.n_columns, sizeof *s.importances);
-    s.status = efface_model_predict(model, s.n_rows, rows, 0, s.numbers, NULL);
+    s.status =
+        efface_predictor_predict(efface_model_predictor(model), s.n_rows, rows, 0, s.numbers, NULL);
     assert_true(s.status == EFFACE_OK || s.status == EFFACE_E_ARGUMENT);
     if (s.status == EFFACE_OK) {
         assert_int_equal(s.info.n_numbers, 1);
         assert_int_equal(efface_forest_leaves(model, s.n_rows, rows, 0, s.leaves, NULL), EFFACE_OK);
         if (p.target == EFFACE_NO_COLUMN)
-            assert_int_equal(efface_model_score(model, EFFACE_SCORES_PROBABILITIES, s.n_rows, rows,
-                                                0, s.probabilities, NULL),
+            assert_int_equal(efface_predictor_score(efface_model_predictor(model),
+                                                    EFFACE_SCORES_PROBABILITIES, s.n_rows, rows, 0,
+                                                    s.probabilities, NULL),
                              EFFACE_OK);
     }
     assert_int_equal(efface_forest_importances(model, s.importances, NULL), EFFACE_OK);
@@ -446,7 +448,8 @@ static void check_published(const efface_model *model, const efface_data *data) 
     size_t n = 0;
     float *const rows = some_rows(data, target, 0.0f, &n);
     efface_number *const is = make(n, sizeof *is), *const should_be = make(n, sizeof *should_be);
-    if (efface_model_predict(model, n, rows, 0, should_be, NULL) == EFFACE_OK) {
+    if (efface_predictor_predict(efface_model_predictor(model), n, rows, 0, should_be, NULL) ==
+        EFFACE_OK) {
         ef_predictor_write(&w, model, data, NULL);
         assert_false(w.failed);
         if (efface_predictor_decode(w.bytes, w.n_bytes, &published, &error) != EFFACE_OK)
@@ -501,13 +504,14 @@ static void use(const efface_model *model, const efface_data *data) {
     uint64_t *const importances = make(info.n_columns, sizeof *importances);
     double *const scores = make(n * info.n_classes, sizeof *scores);
     int64_t *const classes = make(info.n_classes, sizeof *classes);
-    efface_model_classes(model, classes, info.n_classes);
+    efface_predictor_classes(efface_model_predictor(model), classes, info.n_classes);
     (void)efface_forest_get_info(model);
     (void)efface_forest_settle(model, NULL);
     (void)efface_forest_leaves(model, n, rows, 0, leaves, NULL);
     (void)efface_forest_importances(model, importances, NULL);
     for (int s = 0; s < 2; s++)
-        (void)efface_model_score(model, (efface_scores)s, n, rows, 0, scores, NULL);
+        (void)efface_predictor_score(efface_model_predictor(model), (efface_scores)s, n, rows, 0,
+                                     scores, NULL);
     free(rows);
     free(leaves);
     free(importances);

@@ -371,8 +371,9 @@ static efface_number *predict_some(const efface_model *model, const efface_predi
         float *const row = values + i * d;
         efface_data_values(data, i * n_rows / n, row);
         for (uint32_t j = 0; j < d; j++) {
-            const bool input = model != NULL ? efface_model_is_input(model, j) != 0
-                                             : efface_predictor_is_input(published, j) != 0;
+            const bool input =
+                model != NULL ? efface_predictor_is_input(efface_model_predictor(model), j) != 0
+                              : efface_predictor_is_input(published, j) != 0;
             row[j] = !input   ? instead
                      : i == 7 ? row[j] * 3.0f
                               : row[j]; /* beyond the bounds, too */
@@ -381,9 +382,10 @@ static efface_number *predict_some(const efface_model *model, const efface_predi
             row[j] = fabsf(row[j]) > 0x1p126f ? 0x1p126f : row[j];
     }
     const efface_status status =
-        n == 0          ? EFFACE_OK
-        : model != NULL ? efface_model_predict(model, n, values, 0, numbers, NULL)
-                        : efface_predictor_predict(published, n, values, 0, numbers, NULL);
+        n == 0 ? EFFACE_OK
+        : model != NULL
+            ? efface_predictor_predict(efface_model_predictor(model), n, values, 0, numbers, NULL)
+            : efface_predictor_predict(published, n, values, 0, numbers, NULL);
     assert_int_equal(status, EFFACE_OK);
     free(values);
     *n_bytes = n * n_numbers * sizeof *numbers;
@@ -465,11 +467,14 @@ static void use(const efface_model *model, const efface_data *data) {
     double *const values = make((size_t)d + 1, sizeof *values);
     for (int t = 0; t < 2; t++) {
         efface_table table;
-        assert_int_equal(efface_model_find_table(model, names[t], &table, NULL), EFFACE_OK);
+        assert_int_equal(
+            efface_predictor_find_table(efface_model_predictor(model), names[t], &table, NULL),
+            EFFACE_OK);
         for (uint64_t i = 0; i < table.n_rows; i++)
-            (void)efface_model_read_table(model, names[t], i, NULL, values, NULL);
+            (void)efface_predictor_read_table(efface_model_predictor(model), names[t], i, NULL,
+                                              values, NULL);
     }
-    (void)efface_model_predict(model, 1, row, 0, numbers, NULL);
+    (void)efface_predictor_predict(efface_model_predictor(model), 1, row, 0, numbers, NULL);
     free(row);
     free(numbers);
     free(values);

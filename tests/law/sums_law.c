@@ -366,7 +366,8 @@ static void check(const efface_model *model, const efface_data *data) {
         return;
     efface_number *const numbers = make(efface_model_get_info(model).n_numbers, sizeof *numbers);
     float *const row = make(efface_data_n_columns(data), sizeof *row);
-    const bool has_view = efface_model_predict(model, 1, row, 0, numbers, NULL) == EFFACE_OK;
+    const bool has_view = efface_predictor_predict(efface_model_predictor(model), 1, row, 0,
+                                                   numbers, NULL) == EFFACE_OK;
     free(row);
     free(numbers);
     if (!has_view)

@@ -80,8 +80,9 @@ typedef struct asked {
 static void predict(const asked *a, const float *rows, size_t n, sums_said *said) {
     efface_number *const numbers = room_for(n * a->n_numbers, sizeof *numbers);
     const efface_status status =
-        a->model != NULL ? efface_model_predict(a->model, n, rows, 0, numbers, NULL)
-                         : efface_predictor_predict(a->predictor, n, rows, 0, numbers, NULL);
+        a->model != NULL
+            ? efface_predictor_predict(efface_model_predictor(a->model), n, rows, 0, numbers, NULL)
+            : efface_predictor_predict(a->predictor, n, rows, 0, numbers, NULL);
     begin_note(said, a->name, "predictions");
     say_whole(said, status);
     for (size_t i = 0; status == EFFACE_OK && i < n * a->n_numbers; i++)
@@ -96,7 +97,8 @@ static void score(const asked *a, efface_scores scores, const float *rows, size_
                   sums_said *said) {
     double *const numbers = room_for(n * a->n_classes, sizeof *numbers);
     const efface_status status =
-        a->model != NULL ? efface_model_score(a->model, scores, n, rows, 0, numbers, NULL)
+        a->model != NULL ? efface_predictor_score(efface_model_predictor(a->model), scores, n, rows,
+                                                  0, numbers, NULL)
                          : efface_predictor_score(a->predictor, scores, n, rows, 0, numbers, NULL);
     begin_note(said, a->name, scores == EFFACE_SCORES_DECISIONS ? "decisions" : "probabilities");
     say_whole(said, status);
@@ -108,7 +110,7 @@ static void score(const asked *a, efface_scores scores, const float *rows, size_
 static void list_classes(const asked *a, sums_said *said) {
     int64_t *const classes = room_for(a->n_classes, sizeof *classes);
     if (a->model != NULL)
-        efface_model_classes(a->model, classes, a->n_classes);
+        efface_predictor_classes(efface_model_predictor(a->model), classes, a->n_classes);
     else
         efface_predictor_classes(a->predictor, classes, a->n_classes);
     begin_note(said, a->name, "classes");
@@ -126,8 +128,9 @@ static void read_table(const asked *a, const efface_table *table, sums_said *sai
     for (uint64_t row = 0; row < table->n_rows && row < MOST_TABLE_ROWS; row++) {
         const efface_status status =
             a->model != NULL
-                ? efface_model_read_table(a->model, table->name, row, NULL, values, NULL)
-                : efface_predictor_read_table(a->predictor, table->name, row, values, NULL);
+                ? efface_predictor_read_table(efface_model_predictor(a->model), table->name, row,
+                                              NULL, values, NULL)
+                : efface_predictor_read_table(a->predictor, table->name, row, NULL, values, NULL);
         say_whole(said, status);
         if (status == EFFACE_OK)
             say_reals(said, values, table->n_columns);
@@ -140,8 +143,9 @@ static void read_tables(const asked *a, sums_said *said) {
     for (uint32_t i = 0;; i++) {
         memset(&table, 0, sizeof table);
         const efface_status status =
-            a->model != NULL ? efface_model_get_table(a->model, i, &table, NULL)
-                             : efface_predictor_get_table(a->predictor, i, &table, NULL);
+            a->model != NULL
+                ? efface_predictor_get_table(efface_model_predictor(a->model), i, &table, NULL)
+                : efface_predictor_get_table(a->predictor, i, &table, NULL);
         say_whole(said, status);
         if (status != EFFACE_OK)
             return;
@@ -186,11 +190,13 @@ static void ask(const asked *a, const efface_data *data, bool tables, sums_said 
     say_whole(said, a->n_classes);
     say_whole(said, a->predicts);
     for (uint32_t j = 0; j < a->n_columns; j++)
-        say_whole(said, (uint64_t)(a->model != NULL ? efface_model_is_input(a->model, j)
+        say_whole(said, (uint64_t)(a->model != NULL ? efface_predictor_is_input(
+                                                          efface_model_predictor(a->model), j)
                                                     : efface_predictor_is_input(a->predictor, j)));
     for (uint32_t j = 0; j < a->n_numbers; j++)
-        say_whole(said, a->model != NULL ? efface_model_value_column(a->model, j)
-                                         : efface_predictor_value_column(a->predictor, j));
+        say_whole(said, a->model != NULL
+                            ? efface_predictor_value_column(efface_model_predictor(a->model), j)
+                            : efface_predictor_value_column(a->predictor, j));
     predict(a, rows, n, said);
     score(a, EFFACE_SCORES_DECISIONS, rows, n, said);
     score(a, EFFACE_SCORES_PROBABILITIES, rows, n, said);

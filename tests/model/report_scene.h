@@ -39,18 +39,20 @@ static inline ef_kmeans *inside(const efface_model *model) {
     (&(efface_model){                                                                              \
         .family = &ef_kmeans_family, .state = (of), .n_columns = (of)->domain.map.n_columns})
 
-/* The clusters that efface_model_predict gives, as efface_kmeans_labels does for a set. */
+/* The clusters that efface_predictor_predict gives, as efface_kmeans_labels does for a set. */
 static inline efface_status predict_labels(const efface_model *model, size_t n_rows,
                                            const float *values, size_t stride, uint32_t *labels,
                                            efface_error *error) {
     efface_number one[64];
     const size_t step = stride != 0 ? stride : model->n_columns;
-    efface_status status = efface_model_predict(model, n_rows < 64 ? n_rows : 64, values, stride,
-                                                labels != NULL ? one : NULL, error);
+    efface_status status =
+        efface_predictor_predict(efface_model_predictor(model), n_rows < 64 ? n_rows : 64, values,
+                                 stride, labels != NULL ? one : NULL, error);
     for (size_t i = 0; status == EFFACE_OK && i < n_rows; i++) {
         if (i % 64 == 0 && i != 0)
-            status = efface_model_predict(model, n_rows - i < 64 ? n_rows - i : 64,
-                                          values + i * step, stride, one, error);
+            status = efface_predictor_predict(efface_model_predictor(model),
+                                              n_rows - i < 64 ? n_rows - i : 64, values + i * step,
+                                              stride, one, error);
         labels[i] = (uint32_t)one[i % 64].whole;
     }
     return status;

@@ -180,14 +180,16 @@ static inline table_row read_row(const efface_model *model, const efface_predict
     table_row out = {.n_named = 0};
     efface_error error = {.message = ""};
     const bool found =
-        (model != NULL ? efface_model_find_table(model, name, &t, &error)
-                       : efface_predictor_find_table(predictor, name, &t, &error)) == EFFACE_OK;
+        (model != NULL
+             ? efface_predictor_find_table(efface_model_predictor(model), name, &t, &error)
+             : efface_predictor_find_table(predictor, name, &t, &error)) == EFFACE_OK;
     if (!found)
         fail_msg("no table %s: %s", name, error.message);
     assert_true(t.n_columns <= MOST_CELLS && t.n_named <= 8);
-    if ((model != NULL
-             ? efface_model_read_table(model, name, row, offsets, values, &error)
-             : efface_predictor_read_table(predictor, name, row, values, &error)) != EFFACE_OK)
+    if ((model != NULL ? efface_predictor_read_table(efface_model_predictor(model), name, row,
+                                                     offsets, values, &error)
+                       : efface_predictor_read_table(predictor, name, row, NULL, values, &error)) !=
+        EFFACE_OK)
         fail_msg("no row of table %s: %s", name, error.message);
     out.n_rows = t.n_rows;
     out.id = t.row_ids != NULL ? t.row_ids[row] : (int64_t)row;

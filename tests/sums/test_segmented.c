@@ -76,7 +76,8 @@ static efface_model *fit(const efface_data *data, const efface_segmented_params 
 }
 
 static void read_table(const efface_model *model, const char *name, uint64_t row, double *values) {
-    REQUIRE_OK(efface_model_read_table(model, name, row, NULL, values, &error));
+    REQUIRE_OK(efface_predictor_read_table(efface_model_predictor(model), name, row, NULL, values,
+                                           &error));
 }
 
 /* The group whose features are where a segment's centroid is. */
@@ -128,10 +129,11 @@ static void it_predicts_targets_from_features(void **state) {
     assert_int_equal(info.predicts, EFFACE_PREDICTS_VALUES);
     assert_int_equal(info.n_numbers, 2);
     for (uint32_t j = 0; j < N_COLUMNS; j++)
-        assert_int_equal(efface_model_is_input(model, j), j % 2 == 0);
-    assert_int_equal(efface_model_value_column(model, 0), 3);
-    assert_int_equal(efface_model_value_column(model, 1), 1);
-    assert_int_equal(efface_model_value_column(model, 2), EFFACE_NO_COLUMN);
+        assert_int_equal(efface_predictor_is_input(efface_model_predictor(model), j), j % 2 == 0);
+    assert_int_equal(efface_predictor_value_column(efface_model_predictor(model), 0), 3);
+    assert_int_equal(efface_predictor_value_column(efface_model_predictor(model), 1), 1);
+    assert_int_equal(efface_predictor_value_column(efface_model_predictor(model), 2),
+                     EFFACE_NO_COLUMN);
     for (size_t i = 0; i < N_ROWS; i += 7) {
         float row[N_COLUMNS];
         efface_number numbers[2];
@@ -139,11 +141,14 @@ static void it_predicts_targets_from_features(void **state) {
         const float known[2] = {row[3], row[1]};
         row[1] = NAN; /* what stands there does not matter */
         row[3] = INFINITY;
-        REQUIRE_OK(efface_model_predict(model, 1, row, 0, numbers, &error));
+        REQUIRE_OK(
+            efface_predictor_predict(efface_model_predictor(model), 1, row, 0, numbers, &error));
         assert_true(fabs(numbers[0].real - (double)known[0]) < 1e-7);
         assert_true(fabs(numbers[1].real - (double)known[1]) < 1e-7);
         row[0] = NAN;
-        assert_int_equal(efface_model_predict(model, 1, row, 0, numbers, &error), EFFACE_E_LIMIT);
+        assert_int_equal(
+            efface_predictor_predict(efface_model_predictor(model), 1, row, 0, numbers, &error),
+            EFFACE_E_LIMIT);
     }
     efface_model_free(model);
     efface_data_free(data);
@@ -159,7 +164,8 @@ static void tables_take_offsets(void **state) {
     for (uint64_t r = 0; r < 2 * N_GROUPS; r++) {
         double plain[3], moved[3];
         read_table(model, "coefficients", r, plain);
-        REQUIRE_OK(efface_model_read_table(model, "coefficients", r, offsets, moved, &error));
+        REQUIRE_OK(efface_predictor_read_table(efface_model_predictor(model), "coefficients", r,
+                                               offsets, moved, &error));
         assert_true(plain[1] == moved[1] && plain[2] == moved[2]);
         const double expected =
             plain[0] + offsets[targets[r % 2]] - plain[1] * 1000.0 - plain[2] * 5.0;
@@ -167,10 +173,12 @@ static void tables_take_offsets(void **state) {
     }
     double plain[2], moved[2];
     read_table(model, "centroids", 1, plain);
-    REQUIRE_OK(efface_model_read_table(model, "centroids", 1, offsets, moved, &error));
+    REQUIRE_OK(efface_predictor_read_table(efface_model_predictor(model), "centroids", 1, offsets,
+                                           moved, &error));
     assert_true(moved[0] == plain[0] + 1000.0 && moved[1] == plain[1] + 5.0);
     efface_table table;
-    REQUIRE_OK(efface_model_find_table(model, "coefficients", &table, &error));
+    REQUIRE_OK(
+        efface_predictor_find_table(efface_model_predictor(model), "coefficients", &table, &error));
     assert_int_equal(table.n_columns, 3);
     assert_int_equal(table.n_named, 1);
     assert_string_equal(table.names[0], "intercept");
@@ -295,15 +303,18 @@ static void everything_can_be_forgotten_and_learned(void **state) {
         compare_with_fit(model, data);
     }
     assert_int_equal(efface_model_get_info(model).n_numbers, 0);
-    REQUIRE_OK(efface_model_find_table(model, "coefficients", &table, &error));
+    REQUIRE_OK(
+        efface_predictor_find_table(efface_model_predictor(model), "coefficients", &table, &error));
     assert_int_equal(table.n_rows, 0);
     float row[N_COLUMNS] = {0.0f};
-    assert_int_equal(efface_model_predict(model, 1, row, 0, numbers, &error), EFFACE_E_ARGUMENT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, row, 0, numbers, &error),
+        EFFACE_E_ARGUMENT);
     make_row(1, row);
     const efface_rows rows = {.n_rows = 1, .values = row};
     REQUIRE_OK(efface_model_learn(model, data, &rows, NULL, &error));
     compare_with_fit(model, data);
-    REQUIRE_OK(efface_model_predict(model, 1, row, 0, numbers, &error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, numbers, &error));
     assert_true(numbers[0].real == (double)row[3] && numbers[1].real == (double)row[1]);
     efface_model_free(model);
     efface_data_free(data);

@@ -210,7 +210,8 @@ static void priors_fit_the_classes_or_there_is_no_view(void **state) {
             efface_model *const model = fit_sums(&s, &p);
             efface_number number;
             efface_error error = {.message = ""};
-            assert_int_equal(efface_model_predict(model, 1, s.values, 0, &number, &error),
+            assert_int_equal(efface_predictor_predict(efface_model_predictor(model), 1, s.values, 0,
+                                                      &number, &error),
                              lists[i].fits ? EFFACE_OK : EFFACE_E_ARGUMENT);
             assert_int_equal(error.message[0] != '\0', !lists[i].fits);
             const efface_sums_params got = efface_sums_get_params(model);
@@ -348,8 +349,9 @@ static void rows_that_are_no_numbers(void **state) {
             assert_int_equal(efface_model_learn(model, s.data, &news, NULL, NULL), EFFACE_E_LIMIT);
             assert_int_equal(efface_model_update(model, s.data, &update, NULL, NULL),
                              EFFACE_E_LIMIT);
-            assert_int_equal(efface_model_predict(model, 1, row, 0, &number, NULL),
-                             j == target ? EFFACE_OK : EFFACE_E_LIMIT);
+            assert_int_equal(
+                efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &number, NULL),
+                j == target ? EFFACE_OK : EFFACE_E_LIMIT);
             assert_true(j == target ? isfinite(number.real) : number.real == 5.0);
             assert_int_equal(efface_model_digest(model, after, NULL), EFFACE_OK);
             assert_memory_equal(before, after, sizeof before);

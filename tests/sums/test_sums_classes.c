@@ -32,18 +32,20 @@ static void check_scores(const efface_model *model, const efface_predictor *pred
                                              : efface_predictor_get_info(predictor).n_classes;
     assert_int_equal(n_classes, k);
     if (model != NULL)
-        efface_model_classes(model, classes, MOST_CLASSES);
+        efface_predictor_classes(efface_model_predictor(model), classes, MOST_CLASSES);
     else
         efface_predictor_classes(predictor, classes, MOST_CLASSES);
     for (size_t c = 0; c < k; c++)
         assert_int_equal(classes[c], label_of((int)(k - 1 - c)));
-    assert_int_equal(model != NULL ? efface_model_score(model, EFFACE_SCORES_DECISIONS, s->n,
-                                                        s->values, 0, numbers, NULL)
+    assert_int_equal(model != NULL ? efface_predictor_score(efface_model_predictor(model),
+                                                            EFFACE_SCORES_DECISIONS, s->n,
+                                                            s->values, 0, numbers, NULL)
                                    : efface_predictor_score(predictor, EFFACE_SCORES_DECISIONS,
                                                             s->n, s->values, 0, numbers, NULL),
                      EFFACE_OK);
     assert_int_equal(model != NULL
-                         ? efface_model_predict(model, s->n, s->values, 0, predicted, NULL)
+                         ? efface_predictor_predict(efface_model_predictor(model), s->n, s->values,
+                                                    0, predicted, NULL)
                          : efface_predictor_predict(predictor, s->n, s->values, 0, predicted, NULL),
                      EFFACE_OK);
     for (size_t i = 0; i < s->n; i++) {
@@ -58,10 +60,11 @@ static void check_scores(const efface_model *model, const efface_predictor *pred
         assert_int_equal(predicted[i].whole, classes[best]);
     }
     const efface_status status =
-        model != NULL ? efface_model_score(model, EFFACE_SCORES_PROBABILITIES, s->n, s->values, 0,
-                                           numbers, NULL)
-                      : efface_predictor_score(predictor, EFFACE_SCORES_PROBABILITIES, s->n,
-                                               s->values, 0, numbers, NULL);
+        model != NULL
+            ? efface_predictor_score(efface_model_predictor(model), EFFACE_SCORES_PROBABILITIES,
+                                     s->n, s->values, 0, numbers, NULL)
+            : efface_predictor_score(predictor, EFFACE_SCORES_PROBABILITIES, s->n, s->values, 0,
+                                     numbers, NULL);
     assert_int_equal(status, w->probabilities ? EFFACE_OK : EFFACE_E_ARGUMENT);
     for (size_t i = 0; w->probabilities && i < s->n; i++) {
         real top = w->scores[i][0], whole = 0.0L;
@@ -356,11 +359,13 @@ static void too_few_classes(void **state) {
         const float row[3] = {0};
         assert_int_equal(efface_model_get_info(model).n_classes, kind == 2 ? 1 : 0);
         if (kind < 2) {
-            assert_int_equal(efface_model_predict(model, 1, row, 0, &number, NULL),
-                             EFFACE_E_ARGUMENT);
             assert_int_equal(
-                efface_model_score(model, EFFACE_SCORES_DECISIONS, 1, row, 0, &score, NULL),
+                efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &number, NULL),
                 EFFACE_E_ARGUMENT);
+            assert_int_equal(efface_predictor_score(efface_model_predictor(model),
+                                                    EFFACE_SCORES_DECISIONS, 1, row, 0, &score,
+                                                    NULL),
+                             EFFACE_E_ARGUMENT);
             assert_int_equal(efface_ridge_classify(model, NULL, &p, NULL), EFFACE_E_ARGUMENT);
             assert_int_equal(efface_bayes_classify(model, NULL, &p, NULL), EFFACE_E_ARGUMENT);
             assert_int_equal(efface_discriminant_classify(model, NULL, &p, NULL),
@@ -386,10 +391,10 @@ static void classes_are_ordered_as_signed_numbers(void **state) {
     efface_sums_params params = params_of(EFFACE_VIEW_BAYES);
     efface_model *const model = fit_sums(&s, &params);
     assert_int_equal(efface_model_get_info(model).n_classes, 5);
-    efface_model_classes(model, classes, 6);
+    efface_predictor_classes(efface_model_predictor(model), classes, 6);
     assert_memory_equal(classes, sorted, sizeof sorted);
     memset(classes, 0, sizeof classes);
-    efface_model_classes(model, classes, 2);
+    efface_predictor_classes(efface_model_predictor(model), classes, 2);
     assert_int_equal(classes[1], -1);
     assert_int_equal(classes[2], 0);
     efface_model_free(model);

@@ -53,7 +53,8 @@ static void check_predictions(const efface_model *model, const efface_predictor 
                               uint32_t number, uint32_t n_targets) {
     efface_number *const numbers = make(s->n * n_targets, sizeof *numbers);
     assert_int_equal(model != NULL
-                         ? efface_model_predict(model, s->n, s->values, 0, numbers, NULL)
+                         ? efface_predictor_predict(efface_model_predictor(model), s->n, s->values,
+                                                    0, numbers, NULL)
                          : efface_predictor_predict(predictor, s->n, s->values, 0, numbers, NULL),
                      EFFACE_OK);
     for (size_t i = 0; i < s->n; i++) {
@@ -101,11 +102,12 @@ static void regressions_are_those_of_the_rows(void **state) {
                 check_line(NULL, predictor, t, &s, list, n_targets, &want, NULL, true);
                 check_predictions(model, NULL, &s, &r, &want, t, n_targets);
                 check_predictions(NULL, predictor, &s, &r, &want, t, n_targets);
-                assert_int_equal(efface_model_value_column(model, t), list[t]);
+                assert_int_equal(efface_predictor_value_column(efface_model_predictor(model), t),
+                                 list[t]);
                 assert_int_equal(efface_predictor_value_column(predictor, t), list[t]);
             }
             for (uint32_t j = 0; j < d; j++)
-                assert_int_equal(efface_model_is_input(model, j) != 0,
+                assert_int_equal(efface_predictor_is_input(efface_model_predictor(model), j) != 0,
                                  !is_listed(list, n_targets, j));
             efface_predictor_free(predictor);
             efface_model_free(model);
@@ -262,7 +264,9 @@ static void more_columns_than_rows(void **state) {
         efface_model *const model = fit_sums(&s, &params);
         assert_int_equal(efface_sums_dropped(model, NULL, 0), 9 - (n - 1));
         efface_number numbers[10];
-        assert_int_equal(efface_model_predict(model, n, s.values, 0, numbers, NULL), EFFACE_OK);
+        assert_int_equal(
+            efface_predictor_predict(efface_model_predictor(model), n, s.values, 0, numbers, NULL),
+            EFFACE_OK);
         for (size_t i = 0; i < n; i++)
             if (fabs(numbers[i].real - (double)s.values[i * 10 + 9]) > 1e-6)
                 fail_msg("%zu rows: %.17g instead of %.17g", n, numbers[i].real,
@@ -285,7 +289,9 @@ static void one_row_and_none(void **state) {
     params.n_targets = 1;
     efface_model *const model = fit_sums(&s, &params);
     efface_number number;
-    assert_int_equal(efface_model_predict(model, 1, s.values, 0, &number, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, s.values, 0, &number, NULL),
+        EFFACE_OK);
     assert_true(number.real == (double)s.values[1]);
     const uint64_t id = 0;
     assert_int_equal(
@@ -294,8 +300,9 @@ static void one_row_and_none(void **state) {
     efface_error error = {.message = ""};
     efface_predictor *predictor = NULL;
     assert_int_equal(efface_model_get_info(model).n_numbers, 0);
-    assert_int_equal(efface_model_predict(model, 1, s.values, 0, &number, &error),
-                     EFFACE_E_ARGUMENT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, s.values, 0, &number, &error),
+        EFFACE_E_ARGUMENT);
     assert_true(error.message[0] != '\0');
     assert_int_equal(efface_linear_solve(model, NULL, &predictor, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_components_compute(model, NULL, &predictor, NULL), EFFACE_E_ARGUMENT);
@@ -366,7 +373,9 @@ static void check_leave_one_out(sums_set *s, const leaving *how) {
                                              &(efface_request){.ids = &ids[i], .n_ids = 1}, &report,
                                              NULL),
                          EFFACE_OK);
-        assert_int_equal(efface_model_predict(model, 1, back.values, 0, numbers, NULL), EFFACE_OK);
+        assert_int_equal(efface_predictor_predict(efface_model_predictor(model), 1, back.values, 0,
+                                                  numbers, NULL),
+                         EFFACE_OK);
         for (int t = 0; t < 2; t++) {
             const real want = (real)back.values[targets[t]] - (real)numbers[t].real;
             if (report.action == EFFACE_ACTION_UNTOUCHED)
@@ -447,7 +456,9 @@ static void check_components(sums_set *s, int64_t unit_weight, uint32_t n_compon
     const uint32_t n = n_components != 0 ? n_components : s->d;
     assert_int_equal(efface_model_get_info(model).n_numbers, n);
     efface_number *const numbers = make(s->n * n, sizeof *numbers);
-    assert_int_equal(efface_model_predict(model, s->n, s->values, 0, numbers, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), s->n, s->values, 0, numbers, NULL),
+        EFFACE_OK);
     for (uint32_t c = 0; c < n; c++) {
         const table_row component = read_row(model, NULL, "components", c, NULL);
         const table_row variance = read_row(model, NULL, "variances", c, NULL);

@@ -104,7 +104,7 @@ static int write_labels(FILE *out, cli_format format, const char *model, const c
     return CLI_DONE;
 }
 
-static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
+static int export_labels(FILE *out, cli_format format, const cli_named *by) {
     cli_predictions predictions;
     efface_texts *texts = NULL;
     efface_error error;
@@ -158,7 +158,7 @@ static int export_receipts(FILE *out, cli_format format, efface_store *store) {
 /* ---- a forest, which the library writes */
 
 /* The texts of the classes of a model. */
-static int collect_texts(const cli_asked *of, efface_texts *texts) {
+static int collect_texts(const cli_named *of, efface_texts *texts) {
     cli_classes classes;
     efface_error error;
     int code = cli_read_classes(of, &classes);
@@ -172,8 +172,8 @@ static int collect_texts(const cli_asked *of, efface_texts *texts) {
     return code;
 }
 
-static int export_forest(const choices *c, const cli_asked *of) {
-    const cli_family *const family = cli_family_of(cli_asked_about(of).family);
+static int export_forest(const choices *c, const efface_model *model, const cli_named *of) {
+    const cli_family *const family = cli_family_of(efface_predictor_get_info(of->predictor).family);
     efface_texts *texts = NULL;
     efface_error error;
     if (family == NULL || family->write_file == NULL)
@@ -184,7 +184,7 @@ static int export_forest(const choices *c, const cli_asked *of) {
         return cli_report_error(&error);
     int code = collect_texts(of, texts);
     if (code == CLI_DONE &&
-        family->write_file(of->model, of->data, texts, c->out_path, &error) != EFFACE_OK)
+        family->write_file(model, of->data, texts, c->out_path, &error) != EFFACE_OK)
         code = error.status == EFFACE_E_IO && error.os_error != 0
                    ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
                    : cli_report_error(&error);
@@ -194,10 +194,13 @@ static int export_forest(const choices *c, const cli_asked *of) {
 
 /* ---- all */
 
-static int export_table(choices *c, const cli_asked *of, FILE *out) {
+static int export_table(choices *c, const cli_named *of, FILE *out) {
     efface_table table;
     efface_error error;
-    if (cli_asked_find_table(of, c->table, &table, &error) != EFFACE_OK)
+    const efface_status status =
+        c->table != NULL ? efface_predictor_find_table(of->predictor, c->table, &table, &error)
+                         : efface_predictor_get_table(of->predictor, 0, &table, &error);
+    if (status != EFFACE_OK)
         return cli_report_error(&error);
     snprintf(c->what, sizeof c->what, "%s", table.name);
     return cli_write_table(out, c->format, of, &table);
@@ -217,9 +220,10 @@ static int write_export(choices *c, const char *name, efface_store *store, FILE 
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
+    const cli_named of = {
+        .name = name, .predictor = efface_model_predictor(model), .data = data, .store = store};
     const int code = c->labels   ? export_labels(out, c->format, &of)
-                     : c->forest ? export_forest(c, &of)
+                     : c->forest ? export_forest(c, model, &of)
                                  : export_table(c, &of, out);
     efface_model_free(model);
     efface_data_free(data);
@@ -229,7 +233,7 @@ static int write_export(choices *c, const char *name, efface_store *store, FILE 
 /* Writes the file for a store or, if that is NULL, for a published model. */
 static int export_to_file(choices *c, const char *name, efface_store *store,
                           const efface_predictor *published) {
-    const cli_asked of = {.published = published};
+    const cli_named of = {.predictor = published};
     cli_output output;
     int code = cli_output_open(&output, c->out_path);
     if (code != CLI_DONE)

@@ -17,12 +17,12 @@ typedef struct choices {
 } choices;
 
 /* Values that were rounded with another offset, or none, are not those that the model knows. */
-static int check_offsets(const choices *c, const efface_data *rows, const cli_asked *by,
+static int check_offsets(const choices *c, const efface_data *rows, const cli_named *by,
                          const uint32_t *columns) {
     const double *const have = efface_data_offsets(rows);
-    const double *const want = cli_asked_offsets(by);
-    const char *const where = by->published != NULL ? "published model" : "store";
-    for (uint32_t j = 0; j < cli_asked_about(by).n_columns; j++)
+    const double *const want = cli_named_offsets(by);
+    const char *const where = by->store == NULL ? "published model" : "store";
+    for (uint32_t j = 0; j < efface_predictor_get_info(by->predictor).n_columns; j++)
         if (columns[j] != EFFACE_NO_COLUMN &&
             (have != NULL ? have[columns[j]] : 0.0) != (want != NULL ? want[j] : 0.0))
             return cli_failed("column %" PRIu32
@@ -81,15 +81,16 @@ static int read_rows_to_predict(const choices *c, efface_load_options *load, rea
     return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over);
 }
 
-static int predict_and_write(const choices *c, cli_format format, const cli_asked *by,
+static int predict_and_write(const choices *c, cli_format format, const cli_named *by,
                              const read_data *data) {
     const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
                                &data->passed_over};
     cli_predictions predictions = {.numbers = NULL};
     uint32_t *columns = NULL;
-    if (c->probabilities && cli_asked_about(by).predicts != EFFACE_PREDICTS_CLASSES)
+    if (c->probabilities &&
+        efface_predictor_get_info(by->predictor).predicts != EFFACE_PREDICTS_CLASSES)
         return cli_wrong("--probabilities are those of classes, and this model predicts %s",
-                         cli_predicts_name(cli_asked_about(by).predicts));
+                         cli_predicts_name(efface_predictor_get_info(by->predictor).predicts));
     int code = cli_match_inputs(&inputs, by, &columns);
     CLI_THEN(code, check_offsets(c, data->rows, by, columns));
     CLI_THEN(code, cli_predict_rows(by, data->rows, columns, c->probabilities, data->with_ids,
@@ -115,7 +116,7 @@ static int answer_from_store(const choices *c, cli_format format) {
              cli_outcome(efface_store_load(store, info.name, &fitted, &model, &error), &error));
     if (code == CLI_DONE && cli_is_first()) {
         efface_store_load_options(store, &load);
-        load.missing = efface_model_takes_missing(model);
+        load.missing = efface_predictor_takes_missing(efface_model_predictor(model));
         code = read_rows_to_predict(c, &load, &data);
         cli_wipe(&load, sizeof load);
     }
@@ -123,7 +124,10 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (!cli_is_first())
         CLI_THEN(code, cli_outcome(cli_begin_like(fitted, &data.rows, &error), &error));
     if (code == CLI_DONE) {
-        const cli_asked by = {.name = info.name, .model = model, .data = fitted, .store = store};
+        const cli_named by = {.name = info.name,
+                              .predictor = efface_model_predictor(model),
+                              .data = fitted,
+                              .store = store};
         code = predict_and_write(c, format, &by, &data);
     }
     efface_model_free(model);
@@ -163,7 +167,7 @@ static int answer_from_published(const choices *c, cli_format format) {
     efface_offset *const offsets = offsets_to_load(published, &load.n_offsets);
     load.offsets = offsets;
     load.missing = efface_predictor_takes_missing(published);
-    const cli_asked by = {.published = published};
+    const cli_named by = {.predictor = published};
     int code =
         offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
     load.categories = categories.items;

@@ -40,16 +40,16 @@ static void gather_rows(const efface_data *rows, size_t first, size_t n, const u
     }
 }
 
-static efface_status score_batch(const cli_asked *by, size_t n, const float *batch, double *scores,
+static efface_status score_batch(const cli_named *by, size_t n, const float *batch, double *scores,
                                  const cli_predictions *to, efface_number *numbers,
                                  efface_error *error) {
-    const efface_status status = cli_asked_score(by, n, batch, scores, error);
+    const efface_status status = cli_named_score(by, n, batch, scores, error);
     for (size_t i = 0; i < n * to->n_numbers && status == EFFACE_OK; i++)
         numbers[i].real = scores[i];
     return status;
 }
 
-static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_data *rows,
+static int predict_rows(const cli_named *by, uint32_t n_columns, const efface_data *rows,
                         const uint32_t *columns, cli_predictions *out) {
     const bool scores = out->kind == EFFACE_PREDICTS_PROBABILITIES;
     float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
@@ -62,7 +62,7 @@ static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_da
         efface_number *const numbers = out->numbers + begin * out->n_numbers;
         gather_rows(rows, begin, n, columns, n_columns, row, batch);
         code = cli_outcome(scores ? score_batch(by, n, batch, room, out, numbers, &error)
-                                  : cli_asked_predict(by, n, batch, numbers, &error),
+                                  : cli_named_predict(by, n, batch, numbers, &error),
                            &error);
     }
     free(row);
@@ -72,28 +72,28 @@ static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_da
 }
 
 /* Values of a column are predicted without its offset. */
-static void add_offsets(const cli_asked *by, cli_predictions *out) {
-    const double *const offsets = cli_asked_offsets(by);
+static void add_offsets(const cli_named *by, cli_predictions *out) {
+    const double *const offsets = cli_named_offsets(by);
     for (uint32_t j = 0; j < out->n_numbers && offsets != NULL; j++) {
-        const uint32_t column = cli_asked_value_column(by, j);
+        const uint32_t column = efface_predictor_value_column(by->predictor, j);
         for (size_t i = 0; i < out->n_rows && column != EFFACE_NO_COLUMN; i++)
             out->numbers[i * out->n_numbers + j].real += offsets[column];
     }
 }
 
 /* Values are those of a column, or coordinates. */
-static char *name_number(const cli_asked *by, const cli_predictions *p, uint32_t number) {
+static char *name_number(const cli_named *by, const cli_predictions *p, uint32_t number) {
     char made_up[CLI_MADE_UP];
     if (p->kind == EFFACE_PREDICTS_PROBABILITIES)
         return strdup(cli_class_name(&p->classes, p->classes.numbers[number], made_up));
-    const uint32_t column = cli_asked_value_column(by, number);
+    const uint32_t column = efface_predictor_value_column(by->predictor, number);
     if (column != EFFACE_NO_COLUMN)
-        return strdup(cli_asked_column(by, column, made_up));
+        return strdup(cli_named_column(by, column, made_up));
     snprintf(made_up, sizeof made_up, "c%" PRIu32, number + 1);
     return strdup(made_up);
 }
 
-static int name_numbers(const cli_asked *by, cli_predictions *out) {
+static int name_numbers(const cli_named *by, cli_predictions *out) {
     if (forms[out->kind].is_whole)
         return CLI_DONE;
     out->names = calloc(out->n_numbers + (size_t)1, sizeof *out->names);
@@ -112,9 +112,9 @@ static int read_ids(const efface_data *rows, cli_predictions *out) {
     return out->ids != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
-int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_t *columns,
+int cli_predict_rows(const cli_named *by, const efface_data *rows, const uint32_t *columns,
                      bool probabilities, bool with_ids, cli_predictions *out) {
-    const cli_answers about = cli_asked_about(by);
+    const efface_predictor_info about = efface_predictor_get_info(by->predictor);
     memset(out, 0, sizeof *out);
     out->kind = probabilities ? EFFACE_PREDICTS_PROBABILITIES : about.predicts;
     out->n_numbers = probabilities ? about.n_classes : about.n_numbers;

@@ -8,7 +8,7 @@
 /* What is being written. */
 typedef struct writing {
     FILE *out;
-    const cli_asked *of;
+    const cli_named *of;
     const efface_table *table;
     cli_classes classes;
     double *row;
@@ -16,18 +16,20 @@ typedef struct writing {
 
 static int read_table_row(const writing *w, uint64_t row) {
     efface_error error;
-    return cli_outcome(cli_asked_read_table(w->of, w->table->name, row, w->row, &error), &error);
+    return cli_outcome(efface_predictor_read_table(w->of->predictor, w->table->name, row,
+                                                   cli_named_offsets(w->of), w->row, &error),
+                       &error);
 }
 
-const char *cli_table_column(const cli_asked *of, const efface_table *table, uint32_t column,
+const char *cli_table_column(const cli_named *of, const efface_table *table, uint32_t column,
                              char made_up[CLI_MADE_UP]) {
     if (column < table->n_named)
         return table->names[column];
     const uint32_t place = column - table->n_named;
     if (table->columns != NULL)
-        return cli_asked_column(of, table->columns[place], made_up);
+        return cli_named_column(of, table->columns[place], made_up);
     if (table->part_name == NULL)
-        return cli_asked_column(of, place, made_up);
+        return cli_named_column(of, place, made_up);
     snprintf(made_up, CLI_MADE_UP, "%.16s%" PRIu32, table->part_name, place + 1);
     return made_up;
 }
@@ -38,7 +40,7 @@ static const char *row_name(const writing *w, uint64_t row, char made_up[CLI_MAD
     if (table->rows == EFFACE_TABLE_CLASSES)
         return cli_class_name(&w->classes, table->row_ids[row], made_up);
     if (table->rows == EFFACE_TABLE_COLUMNS)
-        return cli_asked_column(w->of, (uint32_t)table->row_ids[row], made_up);
+        return cli_named_column(w->of, (uint32_t)table->row_ids[row], made_up);
     return NULL;
 }
 
@@ -109,7 +111,7 @@ static int write_csv_table(const writing *w) {
     return code;
 }
 
-int cli_write_table(FILE *out, cli_format format, const cli_asked *of, const efface_table *table) {
+int cli_write_table(FILE *out, cli_format format, const cli_named *of, const efface_table *table) {
     writing w = {.out = out,
                  .of = of,
                  .table = table,

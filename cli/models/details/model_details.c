@@ -30,7 +30,8 @@ static int read_columns(cli_model_details *d) {
     for (uint32_t j = 0; j < n_columns; j++) {
         d->columns[j].name = efface_data_column_name(d->data, j);
         d->columns[j].offset = offsets != NULL ? offsets[j] : 0.0;
-        d->columns[j].category = efface_model_is_category(d->model, j) != 0;
+        d->columns[j].category =
+            efface_predictor_is_category(efface_model_predictor(d->model), j) != 0;
         d->columns[j].min = d->columns[j].max = n_rows > 0 ? NAN : 0.0F;
     }
     for (size_t i = 0; i < n_rows; i++) {
@@ -63,9 +64,11 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
     return code == CLI_DONE && failed ? cli_out_of_memory() : code;
 }
 
-cli_asked cli_asked_of(const cli_model_details *d) {
-    return (cli_asked){
-        .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
+cli_named cli_named_of(const cli_model_details *d) {
+    return (cli_named){.name = d->about.name,
+                       .predictor = efface_model_predictor(d->model),
+                       .data = d->data,
+                       .store = d->store};
 }
 
 void cli_free_details(cli_model_details *details) {

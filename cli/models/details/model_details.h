@@ -3,7 +3,7 @@
 #ifndef CLI_MODEL_DETAILS_H
 #define CLI_MODEL_DETAILS_H
 
-#include "models/answers/asked.h"
+#include "models/answers/predictor_names.h"
 #include "models/details/sections.h"
 
 typedef struct cli_column_details {
@@ -42,7 +42,7 @@ typedef struct cli_model_details {
 } cli_model_details;
 
 /* The model as one that is asked. */
-cli_asked cli_asked_of(const cli_model_details *details);
+cli_named cli_named_of(const cli_model_details *details);
 
 /* ---- class_details.c */
 

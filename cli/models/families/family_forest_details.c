@@ -21,12 +21,14 @@ static int compare_importances(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
-static int read_importances(const cli_asked *of, const efface_table *table, importance *out) {
+static int read_importances(const cli_named *of, const efface_table *table, importance *out) {
     double *const row = calloc(table->n_columns + (size_t)1, sizeof *row);
     efface_error error;
     int code = row != NULL ? CLI_DONE : cli_out_of_memory();
     for (uint64_t i = 0; i < table->n_rows && code == CLI_DONE; i++) {
-        code = cli_outcome(cli_asked_read_table(of, table->name, i, row, &error), &error);
+        code = cli_outcome(efface_predictor_read_table(of->predictor, table->name, i,
+                                                       cli_named_offsets(of), row, &error),
+                           &error);
         out[i] = (importance){(uint32_t)table->row_ids[i], row[0]};
     }
     free(row);
@@ -35,9 +37,9 @@ static int read_importances(const cli_asked *of, const efface_table *table, impo
 
 static int add_importances(cli_model_details *d) {
     enum { MAX_SHOWN = 5 };
-    const cli_asked of = cli_asked_of(d);
+    const cli_named of = cli_named_of(d);
     efface_table table;
-    if (cli_asked_find_table(&of, "importances", &table, NULL) != EFFACE_OK)
+    if (efface_predictor_find_table(of.predictor, "importances", &table, NULL) != EFFACE_OK)
         return CLI_DONE;
     const uint32_t n = (uint32_t)table.n_rows;
     importance *const found = calloc(n + (size_t)1, sizeof *found);
@@ -53,7 +55,7 @@ static int add_importances(cli_model_details *d) {
     }
     for (uint32_t i = 0; i < n && code == CLI_DONE; i++) {
         char made_up[CLI_MADE_UP];
-        cli_section_name(s, i, cli_asked_column(&of, found[i].column, made_up));
+        cli_section_name(s, i, cli_named_column(&of, found[i].column, made_up));
         s->values[i] = found[i].share;
     }
     free(found);
@@ -61,10 +63,10 @@ static int add_importances(cli_model_details *d) {
 }
 
 static void add_target_name(cli_model_details *d, uint32_t target) {
-    const cli_asked of = cli_asked_of(d);
+    const cli_named of = cli_named_of(d);
     char made_up[CLI_MADE_UP];
     const efface_fact fact = {
-        .name = "target", .kind = EFFACE_FACT_TEXT, .text = cli_asked_column(&of, target, made_up)};
+        .name = "target", .kind = EFFACE_FACT_TEXT, .text = cli_named_column(&of, target, made_up)};
     cli_facts_add(&d->measures, &fact);
 }
 

@@ -46,7 +46,8 @@ static int read_segments(const efface_model *model, uint64_t n, cli_group_detail
     efface_error error;
     for (uint64_t i = 0; i < n; i++) {
         double numbers[2];
-        if (efface_model_read_table(model, "segments", i, NULL, numbers, &error) != EFFACE_OK)
+        if (efface_predictor_read_table(efface_model_predictor(model), "segments", i, NULL, numbers,
+                                        &error) != EFFACE_OK)
             return cli_report_error(&error);
         groups[i].n_rows = (uint64_t)numbers[0];
         groups[i].weight = (int64_t)numbers[1];
@@ -56,7 +57,10 @@ static int read_segments(const efface_model *model, uint64_t n, cli_group_detail
 
 static uint64_t count_segments(const efface_model *model) {
     efface_table table;
-    return efface_model_find_table(model, "segments", &table, NULL) == EFFACE_OK ? table.n_rows : 0;
+    return efface_predictor_find_table(efface_model_predictor(model), "segments", &table, NULL) ==
+                   EFFACE_OK
+               ? table.n_rows
+               : 0;
 }
 
 static int add_segment_details(cli_model_details *d) {
@@ -79,7 +83,8 @@ static void warn_segmented(const void *room, const efface_model *model, const cl
     (void)chosen;
     for (uint64_t i = 0; i < n; i++) {
         double numbers[2];
-        if (efface_model_read_table(model, "segments", i, NULL, numbers, NULL) == EFFACE_OK)
+        if (efface_predictor_read_table(efface_model_predictor(model), "segments", i, NULL, numbers,
+                                        NULL) == EFFACE_OK)
             n_small += numbers[0] <= (double)enough;
     }
     if (n_small > 0)

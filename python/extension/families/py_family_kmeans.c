@@ -119,8 +119,9 @@ static efface_status fill_squares(question *q, const void *rows, const Py_buffer
     efface_status status = check_rows(q, m, out, k);
     for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
         n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
-        status = efface_kmeans_square_distances(q->model, n, matrix_read(m, first, n), m->stride,
-                                                (double *)out->buf + first * k, &q->error);
+        status = efface_predictor_square_distances(efface_model_predictor(q->model), n,
+                                                   matrix_read(m, first, n), m->stride,
+                                                   (double *)out->buf + first * k, &q->error);
     }
     return status;
 }

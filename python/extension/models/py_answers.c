@@ -3,124 +3,21 @@
 
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------ two kinds of sources */
-
-static efface_status predict_by_model(const void *item, size_t n_rows, const float *values,
-                                      size_t stride, efface_number *numbers, efface_error *error) {
-    return efface_model_predict(item, n_rows, values, stride, numbers, error);
-}
-
-static efface_status table_of_model(const void *item, uint32_t number, efface_table *table,
-                                    efface_error *error) {
-    return efface_model_get_table(item, number, table, error);
-}
-
-static efface_status find_in_model(const void *item, const char *name, efface_table *table,
-                                   efface_error *error) {
-    return efface_model_find_table(item, name, table, error);
-}
-
-static efface_status read_from_model(const void *item, const char *name, uint64_t row,
-                                     const double *offsets, double *values, efface_error *error) {
-    return efface_model_read_table(item, name, row, offsets, values, error);
-}
-
-static int model_is_input(const void *item, uint32_t column) {
-    return efface_model_is_input(item, column);
-}
-
-static uint32_t model_value_column(const void *item, uint32_t number) {
-    return efface_model_value_column(item, number);
-}
-
-static void model_classes(const void *item, int64_t *classes, size_t capacity) {
-    efface_model_classes(item, classes, capacity);
-}
-
-static efface_status model_score(const void *item, efface_scores scores, size_t n_rows,
-                                 const float *values, size_t stride, double *numbers,
-                                 efface_error *error) {
-    return efface_model_score(item, scores, n_rows, values, stride, numbers, error);
-}
-
-source source_of_model(const efface_model *model, const efface_data *data) {
-    const efface_model_info info = efface_model_get_info(model);
-    return (source){
-        .item = model,
-        .predicts = info.predicts,
-        .n_numbers = info.n_numbers,
-        .n_classes = info.n_classes,
-        .n_columns = info.n_columns,
-        .data = data,
-        .predict = predict_by_model,
-        .get_table = table_of_model,
-        .find_table = find_in_model,
-        .read_table = read_from_model,
-        .is_input = model_is_input,
-        .value_column = model_value_column,
-        .classes = model_classes,
-        .score = model_score,
-    };
-}
-
-static efface_status predict_by_predictor(const void *item, size_t n_rows, const float *values,
-                                          size_t stride, efface_number *numbers,
-                                          efface_error *error) {
-    return efface_predictor_predict(item, n_rows, values, stride, numbers, error);
-}
-
-static efface_status table_of_predictor(const void *item, uint32_t number, efface_table *table,
-                                        efface_error *error) {
-    return efface_predictor_get_table(item, number, table, error);
-}
-
-static efface_status find_in_predictor(const void *item, const char *name, efface_table *table,
-                                       efface_error *error) {
-    return efface_predictor_find_table(item, name, table, error);
-}
-
-static efface_status read_from_predictor(const void *item, const char *name, uint64_t row,
-                                         const double *offsets, double *values,
-                                         efface_error *error) {
-    (void)offsets; /* it has its own */
-    return efface_predictor_read_table(item, name, row, values, error);
-}
-
-static int predictor_is_input(const void *item, uint32_t column) {
-    return efface_predictor_is_input(item, column);
-}
-
-static uint32_t predictor_value_column(const void *item, uint32_t number) {
-    return efface_predictor_value_column(item, number);
-}
-
-static void predictor_classes(const void *item, int64_t *classes, size_t capacity) {
-    efface_predictor_classes(item, classes, capacity);
-}
-
-static efface_status predictor_score(const void *item, efface_scores scores, size_t n_rows,
-                                     const float *values, size_t stride, double *numbers,
-                                     efface_error *error) {
-    return efface_predictor_score(item, scores, n_rows, values, stride, numbers, error);
-}
-
 source source_of_predictor(const efface_predictor *predictor) {
     const efface_predictor_info info = efface_predictor_get_info(predictor);
     return (source){
-        .item = predictor,
+        .predictor = predictor,
         .predicts = info.predicts,
         .n_numbers = info.n_numbers,
         .n_classes = info.n_classes,
         .n_columns = info.n_columns,
-        .predict = predict_by_predictor,
-        .get_table = table_of_predictor,
-        .find_table = find_in_predictor,
-        .read_table = read_from_predictor,
-        .is_input = predictor_is_input,
-        .value_column = predictor_value_column,
-        .classes = predictor_classes,
-        .score = predictor_score,
     };
+}
+
+source source_of_model(const efface_model *model, const efface_data *data) {
+    source from = source_of_predictor(efface_model_predictor(model));
+    from.offsets = efface_data_offsets(data);
+    return from;
 }
 
 efface_status check_length(const Py_buffer *view, size_t n, efface_error *error) {
@@ -165,9 +62,10 @@ static efface_status predict_batch(const source *by, const matrix *m, size_t fir
                                    efface_number *room, const Py_buffer *out, efface_error *error) {
     const float *const values = matrix_read(m, first, n);
     if (room == NULL)
-        return by->predict(by->item, n, values, m->stride,
-                           (efface_number *)out->buf + first * by->n_numbers, error);
-    const efface_status status = by->predict(by->item, n, values, m->stride, room, error);
+        return efface_predictor_predict(by->predictor, n, values, m->stride,
+                                        (efface_number *)out->buf + first * by->n_numbers, error);
+    const efface_status status =
+        efface_predictor_predict(by->predictor, n, values, m->stride, room, error);
     int32_t *const to = (int32_t *)out->buf + first * by->n_numbers;
     for (size_t i = 0; i < n * by->n_numbers && status == EFFACE_OK; i++)
         to[i] = (int32_t)room[i].whole;
@@ -204,8 +102,9 @@ efface_status score_rows(const source *by, efface_scores scores, const matrix *m
     efface_status status = check_length(out, m->n_rows * by->n_classes, error);
     for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
         n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
-        status = by->score(by->item, scores, n, matrix_read(m, first, n), m->stride,
-                           (double *)out->buf + first * by->n_classes, error);
+        status =
+            efface_predictor_score(by->predictor, scores, n, matrix_read(m, first, n), m->stride,
+                                   (double *)out->buf + first * by->n_classes, error);
     }
     return status;
 }
@@ -227,11 +126,11 @@ bool answer_form_copy(const source *by, answer_form *form) {
         return false;
     }
     for (uint32_t j = 0; j < by->n_columns; j++)
-        if (by->is_input(by->item, j))
+        if (efface_predictor_is_input(by->predictor, j))
             form->inputs[form->n_inputs++] = j;
     for (uint32_t i = 0; i < form->n_numbers; i++)
-        form->value_columns[i] = by->value_column(by->item, i);
-    by->classes(by->item, form->classes, form->n_classes);
+        form->value_columns[i] = efface_predictor_value_column(by->predictor, i);
+    efface_predictor_classes(by->predictor, form->classes, form->n_classes);
     return true;
 }
 
@@ -258,7 +157,8 @@ PyObject *answer_form_tuple(answer_form *form) {
 size_t find_tables(const source *by, efface_table tables[MAX_TABLES]) {
     efface_error error;
     size_t n = 0;
-    while (n < MAX_TABLES && by->get_table(by->item, (uint32_t)n, &tables[n], &error) == EFFACE_OK)
+    while (n < MAX_TABLES &&
+           efface_predictor_get_table(by->predictor, (uint32_t)n, &tables[n], &error) == EFFACE_OK)
         n++;
     return n;
 }
@@ -276,14 +176,12 @@ PyObject *table_list(const efface_table *tables, size_t n_tables) {
 efface_status read_table(const source *by, const char *name, const Py_buffer *out,
                          efface_error *error) {
     efface_table table;
-    efface_status status = by->find_table(by->item, name, &table, error);
+    efface_status status = efface_predictor_find_table(by->predictor, name, &table, error);
     if (status == EFFACE_OK)
         status = check_length(out, (size_t)table.n_rows * table.n_columns, error);
     for (uint64_t row = 0; status == EFFACE_OK && row < table.n_rows; row++) {
         double *const values = (double *)out->buf + row * table.n_columns;
-        status =
-            by->read_table(by->item, name, row,
-                           by->data != NULL ? efface_data_offsets(by->data) : NULL, values, error);
+        status = efface_predictor_read_table(by->predictor, name, row, by->offsets, values, error);
     }
     return status;
 }

@@ -178,7 +178,7 @@ PyObject *models_takes_missing(PyObject *self, PyObject *run) {
     question q;
     if (!question_begin(&q, self, run))
         return NULL;
-    const int takes = efface_model_takes_missing(q.model);
+    const int takes = efface_predictor_takes_missing(efface_model_predictor(q.model));
     question_end(&q);
     return PyBool_FromLong(takes);
 }

@@ -183,26 +183,12 @@ PyObject *take_bytes(unsigned char *bytes, size_t n_bytes);
 
 /* What a model and a published model are asked alike. */
 typedef struct source {
-    const void *item;
+    const efface_predictor *predictor;
+    const double *offsets; /* of the model's set, which are added to rows of tables, or NULL */
     efface_predicts predicts;
     uint32_t n_numbers;
     uint32_t n_classes;
     uint32_t n_columns;
-    const efface_data *data; /* whose offsets are added to rows of tables, or NULL */
-    efface_status (*predict)(const void *item, size_t n_rows, const float *values, size_t stride,
-                             efface_number *numbers, efface_error *error);
-    efface_status (*get_table)(const void *item, uint32_t number, efface_table *table,
-                               efface_error *error);
-    efface_status (*find_table)(const void *item, const char *name, efface_table *table,
-                                efface_error *error);
-    efface_status (*read_table)(const void *item, const char *name, uint64_t row,
-                                const double *offsets, double *values, efface_error *error);
-    int (*is_input)(const void *item, uint32_t column);
-    uint32_t (*value_column)(const void *item, uint32_t number);
-    void (*classes)(const void *item, int64_t *classes, size_t capacity);
-    efface_status (*score)(const void *item, efface_scores scores, size_t n_rows,
-                           const float *values, size_t stride, double *numbers,
-                           efface_error *error);
 } source;
 
 source source_of_model(const efface_model *model, const efface_data *data);

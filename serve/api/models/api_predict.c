@@ -119,16 +119,17 @@ static bool predict(asking *a) {
     if (info->n_numbers == 0)
         return sv_refuse(a->request, 409, "too_few_rows", "the model has too few rows to predict");
     efface_status status =
-        efface_model_predict(a->by->model, a->n_rows, a->values, 0, a->numbers, &error);
+        efface_predictor_predict(a->by->predictor, a->n_rows, a->values, 0, a->numbers, &error);
     if (status == EFFACE_OK && a->scores != NULL)
-        status = efface_model_score(a->by->model,
-                                    a->wanted == WANTED_PROBABILITIES ? EFFACE_SCORES_PROBABILITIES
-                                                                      : EFFACE_SCORES_DECISIONS,
-                                    a->n_rows, a->values, 0, a->scores, &error);
+        status =
+            efface_predictor_score(a->by->predictor,
+                                   a->wanted == WANTED_PROBABILITIES ? EFFACE_SCORES_PROBABILITIES
+                                                                     : EFFACE_SCORES_DECISIONS,
+                                   a->n_rows, a->values, 0, a->scores, &error);
     if (status != EFFACE_OK)
         return sv_refuse_error(a->request, &error);
     for (uint32_t j = 0; info->predicts == EFFACE_PREDICTS_VALUES && j < info->n_numbers; j++) {
-        const uint32_t column = efface_model_value_column(a->by->model, j);
+        const uint32_t column = efface_predictor_value_column(a->by->predictor, j);
         for (size_t i = 0; column != EFFACE_NO_COLUMN && i < a->n_rows; i++)
             a->numbers[i * info->n_numbers + j].real += a->by->offsets[column];
     }
@@ -213,7 +214,7 @@ static void answer_csv(const asking *a) {
         return;
     }
     for (uint32_t j = 0; j < n; j++) {
-        const uint32_t column = efface_model_value_column(a->by->model, j);
+        const uint32_t column = efface_predictor_value_column(a->by->predictor, j);
         (void)fputs(j > 0 ? "," : "", out);
         if (column != EFFACE_NO_COLUMN && a->by->names[column] != NULL)
             put_text(out, a->by->names[column]);

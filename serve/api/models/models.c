@@ -40,8 +40,8 @@ static json_t *list_columns(const sv_snapshot *o) {
     json_t *const list = json_array();
     for (uint32_t j = 0; j < o->info.n_columns; j++)
         sv_json_add(list, json_pack("{s:o,s:b,s:b}", "name", sv_json_text(o->names[j]), "input",
-                                    efface_model_is_input(o->model, j), "category",
-                                    efface_model_is_category(o->model, j)));
+                                    efface_predictor_is_input(o->predictor, j), "category",
+                                    efface_predictor_is_category(o->predictor, j)));
     return list;
 }
 
@@ -49,7 +49,8 @@ static json_t *list_tables(const sv_snapshot *o) {
     json_t *const list = json_array();
     efface_table table;
     efface_error error;
-    for (uint32_t i = 0; efface_model_get_table(o->model, i, &table, &error) == EFFACE_OK; i++)
+    for (uint32_t i = 0; efface_predictor_get_table(o->predictor, i, &table, &error) == EFFACE_OK;
+         i++)
         sv_json_add(list, json_pack("{s:s,s:o,s:o}", "name", table.name, "rows",
                                     sv_json_count(table.n_rows), "columns",
                                     sv_json_count(table.n_columns)));
@@ -63,9 +64,9 @@ static json_t *describe_model(const sv_snapshot *o) {
                      efface_family_name(o->info.family), "digest", sv_json_digest(o->digest),
                      "rows", sv_json_count(o->info.n_rows), "weight",
                      (json_int_t)o->info.total_weight, "columns", list_columns(o), "missing",
-                     efface_model_takes_missing(o->model), "predicts", predicts_name(&o->info),
-                     "numbers", sv_json_count(o->info.n_numbers), "classes", sv_json_classes(o),
-                     "facts", facts, "tables", list_tables(o));
+                     efface_predictor_takes_missing(o->predictor), "predicts",
+                     predicts_name(&o->info), "numbers", sv_json_count(o->info.n_numbers),
+                     "classes", sv_json_classes(o), "facts", facts, "tables", list_tables(o));
 }
 
 sv_when sv_get_model(sv_request *request) {
@@ -82,7 +83,8 @@ sv_when sv_get_model(sv_request *request) {
 
 static json_t *read_table_row(const sv_snapshot *o, const efface_table *table, uint64_t row,
                               double *values, efface_error *error) {
-    if (efface_model_read_table(o->model, table->name, row, o->offsets, values, error) != EFFACE_OK)
+    if (efface_predictor_read_table(o->predictor, table->name, row, o->offsets, values, error) !=
+        EFFACE_OK)
         return NULL;
     return json_pack("{s:o,s:o}", "row", sv_json_table_row(o, table, row), "values",
                      sv_json_reals(values, table->n_columns));
@@ -129,7 +131,8 @@ sv_when sv_get_table(sv_request *request) {
     efface_status status =
         sv_snapshot_take(request->room, request->parts[1], false, &snapshot, &error);
     if (status == EFFACE_OK)
-        status = efface_model_find_table(snapshot->model, request->parts[2], &table, &error);
+        status =
+            efface_predictor_find_table(snapshot->predictor, request->parts[2], &table, &error);
     json_t *json = NULL;
     if (status == EFFACE_OK) {
         /* The reader asks again for the rows that did not fit. */

@@ -32,7 +32,8 @@ static void write_text(ef_writer *w, const char *text) {
  * none. */
 static uint32_t write_class_texts(ef_writer *w, const efface_model *model,
                                   const efface_texts *texts) {
-    const uint32_t n_classes = texts != NULL ? efface_model_get_info(model).n_classes : 0;
+    const uint32_t n_classes =
+        texts != NULL ? efface_predictor_get_info(&model->lent).n_classes : 0;
     uint32_t n = 0;
     if (n_classes == 0)
         return 0;
@@ -41,7 +42,7 @@ static uint32_t write_class_texts(ef_writer *w, const efface_model *model,
         w->failed = true;
         return 0;
     }
-    efface_model_classes(model, classes, n_classes);
+    efface_predictor_classes(&model->lent, classes, n_classes);
     for (uint32_t i = 0; i < n_classes; i++) {
         const char *const text = efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i]);
         if (text == NULL || text[0] == '\0')
@@ -62,9 +63,8 @@ void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_da
     for (uint32_t j = 0; j < d; j++)
         named |= efface_data_column_name(data, j) != NULL;
     ef_writer part = {0}, classes = {0};
-    ef_lent by;
-    model->family->lend(model->state, &by);
-    model->family->write_predictor(&part, &by);
+    ef_lent room;
+    model->family->write_predictor(&part, ef_predictor_part(&model->lent, &room));
     const uint32_t n_texts = write_class_texts(&classes, model, texts);
     w->failed |= part.failed | classes.failed;
     ef_write_bytes(w, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES);
@@ -353,16 +353,4 @@ const char *efface_predictor_class_text(const efface_predictor *p, int64_t class
             ? bsearch(&key, p->class_texts, p->n_class_texts, sizeof key, compare_classes)
             : NULL;
     return found != NULL ? found->text : NULL;
-}
-
-const void *ef_predictor_part(const efface_predictor *p, efface_family family,
-                              efface_error *error) {
-    if (p != NULL && p->family->number == family)
-        return p->part;
-    (void)(p == NULL ? ef_fail(error, EFFACE_E_ARGUMENT, "the predictor must not be NULL")
-                     : ef_fail(error, EFFACE_E_ARGUMENT,
-                               "this is a published model of the family %s; the call is for the "
-                               "family %s",
-                               p->family->name, efface_family_name(family)));
-    return NULL;
 }

@@ -30,7 +30,7 @@ static efface_status fail_predicts_nothing(const efface_model *model, const char
     if (row == NULL)
         return ef_fail_memory(error);
     if (efface_model_get_info(model).n_rows != 0)
-        (void)efface_model_predict(model, 1, row, 0, &number, &why);
+        (void)efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &number, &why);
     ef_free(row);
     return efface_model_get_info(model).n_rows == 0
                ? ef_fail(error, EFFACE_E_ARGUMENT,
@@ -62,7 +62,7 @@ static efface_status class_texts(efface_store *store, const efface_model *model,
     int64_t *const classes = ef_alloc(n + (size_t)1, sizeof *classes);
     if (classes == NULL)
         return ef_fail_memory(error);
-    efface_model_classes(model, classes, n);
+    efface_predictor_classes(efface_model_predictor(model), classes, n);
     efface_status status = EFFACE_OK;
     for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
         ef_member_set group = {.text = NULL};

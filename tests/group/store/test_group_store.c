@@ -404,7 +404,7 @@ static void ask(efface_store *store, const walk *w, answers *a) {
     memcpy(a->columns, columns, sizeof a->columns);
     efface_columns_free(columns);
     RANK_OK(efface_store_model(store, "quantized", &model, error));
-    RANK_OK(efface_model_predict(model, 1, row, 0, &number, error));
+    RANK_OK(efface_predictor_predict(efface_model_predictor(model), 1, row, 0, &number, error));
     a->prediction = (uint64_t)number.whole;
     efface_model_free(model);
     RANK_OK(efface_store_find(store, &request, &rows, error));

@@ -116,13 +116,14 @@ static void check_answers(const efface_predictor *p, const efface_model *model,
     for (size_t i = 0; i < N * (d + 1); i++)
         rows[i] = next_value(i % 7 == 0 ? 1e5F : 12.0F);
     REQUIRE_OK(efface_predictor_predict(p, N, rows, d + 1, a, error));
-    REQUIRE_OK(efface_model_predict(model, N, rows, d + 1, b, error));
+    REQUIRE_OK(efface_predictor_predict(efface_model_predictor(model), N, rows, d + 1, b, error));
     assert_memory_equal(a, b, sizeof a);
     REQUIRE_OK(efface_predictor_square_distances(p, N, rows, d + 1, x, error));
-    REQUIRE_OK(efface_kmeans_square_distances(model, N, rows, d + 1, y, error));
+    REQUIRE_OK(
+        efface_predictor_square_distances(efface_model_predictor(model), N, rows, d + 1, y, error));
     assert_memory_equal(x, y, (size_t)N * k * sizeof *x);
     for (uint32_t c = 0; c < k; c++) {
-        REQUIRE_OK(efface_predictor_read_table(p, "centroids", c, x, error));
+        REQUIRE_OK(efface_predictor_read_table(p, "centroids", c, NULL, x, error));
         REQUIRE_OK(efface_kmeans_centroid(model, c, y, error));
         efface_data_add_offsets(data, y);
         assert_memory_equal(x, y, d * sizeof *x);
@@ -325,7 +326,8 @@ static bool try_bytes(const image *file) {
     efface_number label = {.whole = -1};
     assert_true(row != NULL && centroid != NULL);
     REQUIRE_OK(efface_predictor_predict(p, 1, row, 0, &label, error));
-    REQUIRE_OK(efface_predictor_read_table(p, "centroids", (uint64_t)label.whole, centroid, error));
+    REQUIRE_OK(
+        efface_predictor_read_table(p, "centroids", (uint64_t)label.whole, NULL, centroid, error));
     free(row);
     free(centroid);
     efface_predictor_free(p);
@@ -600,7 +602,7 @@ static void arguments_of_predictors_are_checked(void **state) {
     assert_int_equal(efface_predictor_predict(p, 0, NULL, 0, NULL, &error), EFFACE_OK);
     row[1] = -1.0F / 0.0F;
     assert_int_equal(efface_predictor_predict(p, 1, row, 0, &label, &error), EFFACE_E_LIMIT);
-    assert_int_equal(efface_predictor_read_table(p, "centroids", 3, numbers, &error),
+    assert_int_equal(efface_predictor_read_table(p, "centroids", 3, NULL, numbers, &error),
                      EFFACE_E_ARGUMENT);
     assert_null(efface_predictor_column(p, 77));
     assert_int_equal(efface_predictor_load(in_folder("nothing"), &none, &error), EFFACE_E_IO);

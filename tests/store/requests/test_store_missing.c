@@ -465,10 +465,13 @@ static void a_set_and_a_model_change_together(void **state) {
     efface_data *own = NULL;
     REQUIRE_OK(efface_store_load(store, "a", &own, &model, error));
     efface_number answers[2];
-    REQUIRE_OK(efface_model_predict(model, 1, nothing, 0, answers, error));
+    REQUIRE_OK(
+        efface_predictor_predict(efface_model_predictor(model), 1, nothing, 0, answers, error));
     assert_true(answers[0].real == 4.0);
     const float infinite[] = {NAN, INFINITY, NAN, NAN};
-    assert_int_equal(efface_model_predict(model, 1, infinite, 0, answers, NULL), EFFACE_E_LIMIT);
+    assert_int_equal(
+        efface_predictor_predict(efface_model_predictor(model), 1, infinite, 0, answers, NULL),
+        EFFACE_E_LIMIT);
     const uint64_t new_ids[] = {7, 8};
     efface_rows rows = {.n_rows = 1, .values = nothing, .ids = new_ids};
     REQUIRE_OK(efface_model_learn(model, own, &rows, NULL, error));

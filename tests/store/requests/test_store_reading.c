@@ -58,8 +58,10 @@ static void check_same_answers(const efface_model *cold, const efface_model *hot
         float values[N_COLUMNS];
         efface_error why[2] = {{.message = ""}, {.message = ""}};
         efface_data_values(data, i, values);
-        const efface_status one = efface_model_predict(cold, 1, values, 0, x, &why[0]);
-        const efface_status two = efface_model_predict(hot, 1, values, 0, y, &why[1]);
+        const efface_status one =
+            efface_predictor_predict(efface_model_predictor(cold), 1, values, 0, x, &why[0]);
+        const efface_status two =
+            efface_predictor_predict(efface_model_predictor(hot), 1, values, 0, y, &why[1]);
         assert_int_equal(one, two);
         if (one == EFFACE_OK)
             assert_memory_equal(x, y, a.n_numbers * sizeof *x);

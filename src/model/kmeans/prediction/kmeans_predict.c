@@ -200,37 +200,27 @@ efface_status ef_kmeans_predict_labels(const ef_kmeans_predictor *by, size_t n_r
     return run_prediction(&p, &loss, error);
 }
 
-static efface_status measure_clusters(const ef_kmeans_predictor *by, size_t n_rows,
-                                      const float *values, size_t stride, double *squares,
-                                      efface_error *error) {
-    if (n_rows != 0 && (values == NULL || squares == NULL))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "values and squares must not be NULL");
-    const efface_status status = ef_matrix_check(&ef_kmeans_family, by, by->domain.map.n_columns,
-                                                 n_rows, values, &stride, error);
-    if (status != EFFACE_OK)
-        return status;
-    prediction p = {
-        .by = by, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
-    ef_i128 loss;
-    return run_prediction(&p, &loss, error);
-}
-
-efface_status efface_kmeans_square_distances(const efface_model *of, size_t n_rows,
-                                             const float *values, size_t stride, double *squares,
-                                             efface_error *error) {
-    const ef_kmeans *const model = ef_kmeans_of(of, error);
-    if (model == NULL)
-        return EFFACE_E_ARGUMENT;
-    const ef_kmeans_predictor by = ef_predictor_of(model);
-    return measure_clusters(&by, n_rows, values, stride, squares, error);
-}
-
-efface_status efface_predictor_square_distances(const efface_predictor *predictor, size_t n_rows,
+efface_status efface_predictor_square_distances(const efface_predictor *p, size_t n_rows,
                                                 const float *values, size_t stride, double *squares,
                                                 efface_error *error) {
-    const ef_kmeans_predictor *const by = ef_predictor_part(predictor, EFFACE_FAMILY_KMEANS, error);
-    return by != NULL ? measure_clusters(by, n_rows, values, stride, squares, error)
-                      : EFFACE_E_ARGUMENT;
+    if (p == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the predictor must not be NULL");
+    if (p->family != &ef_kmeans_family)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "this is a model of the family %s; the call is for models of the family %s",
+                       p->family->name, ef_kmeans_family.name);
+    if (n_rows != 0 && (values == NULL || squares == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values and squares must not be NULL");
+    ef_lent room;
+    const ef_kmeans_predictor *const by = ef_predictor_part(p, &room);
+    const efface_status status =
+        ef_matrix_check(p->family, by, p->n_columns, n_rows, values, &stride, error);
+    if (status != EFFACE_OK)
+        return status;
+    prediction work = {
+        .by = by, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
+    ef_i128 loss;
+    return run_prediction(&work, &loss, error);
 }
 
 static efface_status check_columns(const ef_kmeans *model, const efface_data *data,
