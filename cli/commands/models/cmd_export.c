@@ -104,7 +104,7 @@ static int write_labels(FILE *out, cli_format format, const char *model, const c
     return CLI_DONE;
 }
 
-static int export_labels(FILE *out, cli_format format, const cli_named *by) {
+static int export_labels(FILE *out, cli_format format, const cli_named_predictor *by) {
     cli_predictions predictions;
     efface_texts *texts = NULL;
     efface_error error;
@@ -158,7 +158,7 @@ static int export_receipts(FILE *out, cli_format format, efface_store *store) {
 /* ---- a forest, which the library writes */
 
 /* The texts of the classes of a model. */
-static int collect_texts(const cli_named *of, efface_texts *texts) {
+static int collect_texts(const cli_named_predictor *of, efface_texts *texts) {
     cli_classes classes;
     efface_error error;
     int code = cli_read_classes(of, &classes);
@@ -172,7 +172,8 @@ static int collect_texts(const cli_named *of, efface_texts *texts) {
     return code;
 }
 
-static int export_forest(const choices *c, const efface_model *model, const cli_named *of) {
+static int export_forest(const choices *c, const efface_model *model,
+                         const cli_named_predictor *of) {
     const cli_family *const family = cli_family_of(efface_predictor_get_info(of->predictor).family);
     efface_texts *texts = NULL;
     efface_error error;
@@ -194,7 +195,7 @@ static int export_forest(const choices *c, const efface_model *model, const cli_
 
 /* ---- all */
 
-static int export_table(choices *c, const cli_named *of, FILE *out) {
+static int export_table(choices *c, const cli_named_predictor *of, FILE *out) {
     efface_table table;
     efface_error error;
     const efface_status status =
@@ -220,7 +221,7 @@ static int write_export(choices *c, const char *name, efface_store *store, FILE 
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const cli_named of = {
+    const cli_named_predictor of = {
         .name = name, .predictor = efface_model_predictor(model), .data = data, .store = store};
     const int code = c->labels   ? export_labels(out, c->format, &of)
                      : c->forest ? export_forest(c, model, &of)
@@ -233,7 +234,7 @@ static int write_export(choices *c, const char *name, efface_store *store, FILE 
 /* Writes the file for a store or, if that is NULL, for a published model. */
 static int export_to_file(choices *c, const char *name, efface_store *store,
                           const efface_predictor *published) {
-    const cli_named of = {.predictor = published};
+    const cli_named_predictor of = {.predictor = published};
     cli_output output;
     int code = cli_output_open(&output, c->out_path);
     if (code != CLI_DONE)

@@ -327,7 +327,7 @@ static int print_published(const char *path, bool as_json) {
     efface_error error;
     if (efface_predictor_load(path, &published, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const cli_named of = {.predictor = published};
+    const cli_named_predictor of = {.predictor = published};
     cli_classes classes;
     const int code = cli_read_classes(&of, &classes);
     if (code == CLI_DONE)

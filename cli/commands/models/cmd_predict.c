@@ -17,7 +17,7 @@ typedef struct choices {
 } choices;
 
 /* Values that were rounded with another offset, or none, are not those that the model knows. */
-static int check_offsets(const choices *c, const efface_data *rows, const cli_named *by,
+static int check_offsets(const choices *c, const efface_data *rows, const cli_named_predictor *by,
                          const uint32_t *columns) {
     const double *const have = efface_data_offsets(rows);
     const double *const want = cli_named_offsets(by);
@@ -81,7 +81,7 @@ static int read_rows_to_predict(const choices *c, efface_load_options *load, rea
     return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over);
 }
 
-static int predict_and_write(const choices *c, cli_format format, const cli_named *by,
+static int predict_and_write(const choices *c, cli_format format, const cli_named_predictor *by,
                              const read_data *data) {
     const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
                                &data->passed_over};
@@ -124,10 +124,10 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (!cli_is_first())
         CLI_THEN(code, cli_outcome(cli_begin_like(fitted, &data.rows, &error), &error));
     if (code == CLI_DONE) {
-        const cli_named by = {.name = info.name,
-                              .predictor = efface_model_predictor(model),
-                              .data = fitted,
-                              .store = store};
+        const cli_named_predictor by = {.name = info.name,
+                                        .predictor = efface_model_predictor(model),
+                                        .data = fitted,
+                                        .store = store};
         code = predict_and_write(c, format, &by, &data);
     }
     efface_model_free(model);
@@ -167,7 +167,7 @@ static int answer_from_published(const choices *c, cli_format format) {
     efface_offset *const offsets = offsets_to_load(published, &load.n_offsets);
     load.offsets = offsets;
     load.missing = efface_predictor_takes_missing(published);
-    const cli_named by = {.predictor = published};
+    const cli_named_predictor by = {.predictor = published};
     int code =
         offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
     load.categories = categories.items;

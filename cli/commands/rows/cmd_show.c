@@ -148,7 +148,7 @@ static void free_shown(shown *s) {
 }
 
 static const char *column_name(const shown *s, uint32_t column, char made_up[CLI_MADE_UP]) {
-    return cli_named_column(&(cli_named){.data = s->data}, column, made_up);
+    return cli_named_column(&(cli_named_predictor){.data = s->data}, column, made_up);
 }
 
 /* The value of a column, or nothing if it is missing. */

@@ -8,7 +8,7 @@
 /* Both sides, and what was found. */
 typedef struct matching {
     const cli_inputs *from;
-    const cli_named *by;
+    const cli_named_predictor *by;
     cli_columns there, fitted;
     uint32_t n_inputs;
     uint32_t *columns;
@@ -121,11 +121,11 @@ static int match_inputs(matching *m) {
                       file_of(m), m->there.n, m->n_inputs);
 }
 
-int cli_match_inputs(const cli_inputs *from, const cli_named *by, uint32_t **columns) {
+int cli_match_inputs(const cli_inputs *from, const cli_named_predictor *by, uint32_t **columns) {
     matching m = {.from = from,
                   .by = by,
                   .there = {.n = efface_data_n_columns(from->rows), .data = from->rows},
-                  .fitted = cli_named_columns(by)};
+                  .fitted = cli_columns_of(by)};
     *columns = m.columns = malloc(m.fitted.n * sizeof *m.columns);
     if (m.columns == NULL)
         return cli_out_of_memory();

@@ -16,6 +16,6 @@ typedef struct cli_inputs {
 /* For each column of the model, the column of DATA, or EFFACE_NO_COLUMN where the model does not
  * look: those of --columns, or by name if both have names, or in their order. CLI_DONE or, after a
  * message, another exit code if they do not fit. Release with free in any case. */
-int cli_match_inputs(const cli_inputs *from, const cli_named *by, uint32_t **columns);
+int cli_match_inputs(const cli_inputs *from, const cli_named_predictor *by, uint32_t **columns);
 
 #endif

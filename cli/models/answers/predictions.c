@@ -40,8 +40,8 @@ static void gather_rows(const efface_data *rows, size_t first, size_t n, const u
     }
 }
 
-static efface_status score_batch(const cli_named *by, size_t n, const float *batch, double *scores,
-                                 const cli_predictions *to, efface_number *numbers,
+static efface_status score_batch(const cli_named_predictor *by, size_t n, const float *batch,
+                                 double *scores, const cli_predictions *to, efface_number *numbers,
                                  efface_error *error) {
     const efface_status status = cli_named_score(by, n, batch, scores, error);
     for (size_t i = 0; i < n * to->n_numbers && status == EFFACE_OK; i++)
@@ -49,7 +49,7 @@ static efface_status score_batch(const cli_named *by, size_t n, const float *bat
     return status;
 }
 
-static int predict_rows(const cli_named *by, uint32_t n_columns, const efface_data *rows,
+static int predict_rows(const cli_named_predictor *by, uint32_t n_columns, const efface_data *rows,
                         const uint32_t *columns, cli_predictions *out) {
     const bool scores = out->kind == EFFACE_PREDICTS_PROBABILITIES;
     float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
@@ -72,7 +72,7 @@ static int predict_rows(const cli_named *by, uint32_t n_columns, const efface_da
 }
 
 /* Values of a column are predicted without its offset. */
-static void add_offsets(const cli_named *by, cli_predictions *out) {
+static void add_offsets(const cli_named_predictor *by, cli_predictions *out) {
     const double *const offsets = cli_named_offsets(by);
     for (uint32_t j = 0; j < out->n_numbers && offsets != NULL; j++) {
         const uint32_t column = efface_predictor_value_column(by->predictor, j);
@@ -82,7 +82,7 @@ static void add_offsets(const cli_named *by, cli_predictions *out) {
 }
 
 /* Values are those of a column, or coordinates. */
-static char *name_number(const cli_named *by, const cli_predictions *p, uint32_t number) {
+static char *name_number(const cli_named_predictor *by, const cli_predictions *p, uint32_t number) {
     char made_up[CLI_MADE_UP];
     if (p->kind == EFFACE_PREDICTS_PROBABILITIES)
         return strdup(cli_class_name(&p->classes, p->classes.numbers[number], made_up));
@@ -93,7 +93,7 @@ static char *name_number(const cli_named *by, const cli_predictions *p, uint32_t
     return strdup(made_up);
 }
 
-static int name_numbers(const cli_named *by, cli_predictions *out) {
+static int name_numbers(const cli_named_predictor *by, cli_predictions *out) {
     if (forms[out->kind].is_whole)
         return CLI_DONE;
     out->names = calloc(out->n_numbers + (size_t)1, sizeof *out->names);
@@ -112,8 +112,9 @@ static int read_ids(const efface_data *rows, cli_predictions *out) {
     return out->ids != NULL ? CLI_DONE : cli_out_of_memory();
 }
 
-int cli_predict_rows(const cli_named *by, const efface_data *rows, const uint32_t *columns,
-                     bool probabilities, bool with_ids, cli_predictions *out) {
+int cli_predict_rows(const cli_named_predictor *by, const efface_data *rows,
+                     const uint32_t *columns, bool probabilities, bool with_ids,
+                     cli_predictions *out) {
     const efface_predictor_info about = efface_predictor_get_info(by->predictor);
     memset(out, 0, sizeof *out);
     out->kind = probabilities ? EFFACE_PREDICTS_PROBABILITIES : about.predicts;

@@ -25,8 +25,9 @@ const char *cli_predicts_name(efface_predicts kind);
  * `probabilities`, how likely each class is. `columns` are those of the set for the columns of the
  * model, and EFFACE_NO_COLUMN where it looks at none; NULL: all, in their order. CLI_DONE or, after
  * a message, another exit code; to be freed in any case. */
-int cli_predict_rows(const cli_named *by, const efface_data *rows, const uint32_t *columns,
-                     bool probabilities, bool with_ids, cli_predictions *out);
+int cli_predict_rows(const cli_named_predictor *by, const efface_data *rows,
+                     const uint32_t *columns, bool probabilities, bool with_ids,
+                     cli_predictions *out);
 void cli_predictions_free(cli_predictions *predictions);
 
 /* All rows as a CSV file, whose first line has names, but for one number without a name and without

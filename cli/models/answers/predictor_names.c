@@ -5,19 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-cli_columns cli_named_columns(const cli_named *of) {
+cli_columns cli_columns_of(const cli_named_predictor *of) {
     return (cli_columns){.n = efface_predictor_get_info(of->predictor).n_columns,
                          .data = of->data,
                          .published = of->predictor};
 }
 
-const double *cli_named_offsets(const cli_named *of) {
+const double *cli_named_offsets(const cli_named_predictor *of) {
     return of->data != NULL ? efface_data_offsets(of->data)
                             : efface_predictor_offsets(of->predictor);
 }
 
-const char *cli_named_column(const cli_named *of, uint32_t column, char made_up[CLI_MADE_UP]) {
-    const cli_columns columns = cli_named_columns(of);
+const char *cli_named_column(const cli_named_predictor *of, uint32_t column,
+                             char made_up[CLI_MADE_UP]) {
+    const cli_columns columns = cli_columns_of(of);
     const char *const name = cli_column_name(&columns, column);
     snprintf(made_up, CLI_MADE_UP, "column%" PRIu32, column + 1);
     return name != NULL ? name : made_up;
@@ -25,7 +26,7 @@ const char *cli_named_column(const cli_named *of, uint32_t column, char made_up[
 
 /* ---- texts of classes */
 
-static int read_text(const cli_named *of, int64_t number, char **text) {
+static int read_text(const cli_named_predictor *of, int64_t number, char **text) {
     efface_error error;
     char *found = NULL;
     if (of->store == NULL) {
@@ -44,7 +45,7 @@ static int read_text(const cli_named *of, int64_t number, char **text) {
 
 /* The library knows classes by numbers. Where a message has "class 5179254274820958228", users know
  * a text. */
-static void name_class(const cli_named *of, efface_error *error) {
+static void name_class(const cli_named_predictor *of, efface_error *error) {
     static const char word[] = "class ";
     char *const found = strstr(error->message, word);
     char *text = NULL, *end;
@@ -63,7 +64,7 @@ static void name_class(const cli_named *of, efface_error *error) {
 
 /* ---- answers */
 
-efface_status cli_named_predict(const cli_named *of, size_t n_rows, const float *values,
+efface_status cli_named_predict(const cli_named_predictor *of, size_t n_rows, const float *values,
                                 efface_number *numbers, efface_error *error) {
     const efface_status status =
         efface_predictor_predict(of->predictor, n_rows, values, 0, numbers, error);
@@ -72,7 +73,7 @@ efface_status cli_named_predict(const cli_named *of, size_t n_rows, const float 
     return status;
 }
 
-efface_status cli_named_score(const cli_named *of, size_t n_rows, const float *values,
+efface_status cli_named_score(const cli_named_predictor *of, size_t n_rows, const float *values,
                               double *probabilities, efface_error *error) {
     const efface_status status = efface_predictor_score(of->predictor, EFFACE_SCORES_PROBABILITIES,
                                                         n_rows, values, 0, probabilities, error);
@@ -83,7 +84,7 @@ efface_status cli_named_score(const cli_named *of, size_t n_rows, const float *v
 
 /* ---- classes */
 
-int cli_read_classes(const cli_named *of, cli_classes *classes) {
+int cli_read_classes(const cli_named_predictor *of, cli_classes *classes) {
     const uint32_t n = efface_predictor_get_info(of->predictor).n_classes;
     int code = CLI_DONE;
     *classes = (cli_classes){.n = n,

@@ -4,24 +4,25 @@
 
 #include "input/data_files.h"
 
-typedef struct cli_named {
+typedef struct cli_named_predictor {
     const char *name; /* of the model; NULL: a published one has none */
     const efface_predictor *predictor;
     const efface_data *data; /* the rows of its model, or NULL: the predictor has what they say */
     efface_store *store;     /* has the texts of classes, or NULL: the predictor has */
-} cli_named;
+} cli_named_predictor;
 
-cli_columns cli_named_columns(const cli_named *of);
-const double *cli_named_offsets(const cli_named *of); /* or NULL */
+cli_columns cli_columns_of(const cli_named_predictor *of);
+const double *cli_named_offsets(const cli_named_predictor *of); /* or NULL */
 
 /* The name of a column, or one made up from its number: column7. */
 #define CLI_MADE_UP 32
-const char *cli_named_column(const cli_named *of, uint32_t column, char made_up[CLI_MADE_UP]);
+const char *cli_named_column(const cli_named_predictor *of, uint32_t column,
+                             char made_up[CLI_MADE_UP]);
 
 /* Predictions and probabilities; errors have the texts of classes. */
-efface_status cli_named_predict(const cli_named *of, size_t n_rows, const float *values,
+efface_status cli_named_predict(const cli_named_predictor *of, size_t n_rows, const float *values,
                                 efface_number *numbers, efface_error *error);
-efface_status cli_named_score(const cli_named *of, size_t n_rows, const float *values,
+efface_status cli_named_score(const cli_named_predictor *of, size_t n_rows, const float *values,
                               double *probabilities, efface_error *error);
 
 /* The classes of a model, in ascending order, and their texts: those that are numbers have none. */
@@ -32,7 +33,7 @@ typedef struct cli_classes {
 } cli_classes;
 
 /* CLI_DONE or, after a message, another exit code; to be freed in any case. */
-int cli_read_classes(const cli_named *of, cli_classes *classes);
+int cli_read_classes(const cli_named_predictor *of, cli_classes *classes);
 void cli_classes_free(cli_classes *classes);
 
 /* The text of a class, or its number as digits. */

@@ -8,7 +8,7 @@
 /* What is being written. */
 typedef struct writing {
     FILE *out;
-    const cli_named *of;
+    const cli_named_predictor *of;
     const efface_table *table;
     cli_classes classes;
     double *row;
@@ -21,8 +21,8 @@ static int read_table_row(const writing *w, uint64_t row) {
                        &error);
 }
 
-const char *cli_table_column(const cli_named *of, const efface_table *table, uint32_t column,
-                             char made_up[CLI_MADE_UP]) {
+const char *cli_table_column(const cli_named_predictor *of, const efface_table *table,
+                             uint32_t column, char made_up[CLI_MADE_UP]) {
     if (column < table->n_named)
         return table->names[column];
     const uint32_t place = column - table->n_named;
@@ -111,7 +111,8 @@ static int write_csv_table(const writing *w) {
     return code;
 }
 
-int cli_write_table(FILE *out, cli_format format, const cli_named *of, const efface_table *table) {
+int cli_write_table(FILE *out, cli_format format, const cli_named_predictor *of,
+                    const efface_table *table) {
     writing w = {.out = out,
                  .of = of,
                  .table = table,

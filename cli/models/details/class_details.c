@@ -22,7 +22,7 @@ static void count_class_rows(const efface_data *data, const cli_classes *classes
 
 int cli_add_classes(cli_model_details *d, uint32_t n_columns, const char *table,
                     cli_section **section) {
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     cli_classes classes;
     int code = cli_read_classes(&of, &classes);
     cli_section *const s = code == CLI_DONE

@@ -64,11 +64,11 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
     return code == CLI_DONE && failed ? cli_out_of_memory() : code;
 }
 
-cli_named cli_named_of(const cli_model_details *d) {
-    return (cli_named){.name = d->about.name,
-                       .predictor = efface_model_predictor(d->model),
-                       .data = d->data,
-                       .store = d->store};
+cli_named_predictor cli_named_of(const cli_model_details *d) {
+    return (cli_named_predictor){.name = d->about.name,
+                                 .predictor = efface_model_predictor(d->model),
+                                 .data = d->data,
+                                 .store = d->store};
 }
 
 void cli_free_details(cli_model_details *details) {

@@ -42,7 +42,7 @@ typedef struct cli_model_details {
 } cli_model_details;
 
 /* The model as one that is asked. */
-cli_named cli_named_of(const cli_model_details *details);
+cli_named_predictor cli_named_of(const cli_model_details *details);
 
 /* ---- class_details.c */
 

@@ -80,7 +80,8 @@ static bool has_target(const efface_model *model) {
 /* Classes that make no sense: one, or as many as there are rows. */
 static void warn_forest_classes(const efface_model *model, const cli_chosen *chosen) {
     enum { MANY = 20 };
-    const cli_named of = {.predictor = efface_model_predictor(model), .store = chosen->of.store};
+    const cli_named_predictor of = {.predictor = efface_model_predictor(model),
+                                    .store = chosen->of.store};
     const uint32_t n = efface_model_get_info(model).n_classes;
     const uint64_t n_rows = efface_forest_get_info(model).n_rows;
     char digits[CLI_MADE_UP];

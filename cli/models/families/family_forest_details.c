@@ -21,7 +21,8 @@ static int compare_importances(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
-static int read_importances(const cli_named *of, const efface_table *table, importance *out) {
+static int read_importances(const cli_named_predictor *of, const efface_table *table,
+                            importance *out) {
     double *const row = calloc(table->n_columns + (size_t)1, sizeof *row);
     efface_error error;
     int code = row != NULL ? CLI_DONE : cli_out_of_memory();
@@ -37,7 +38,7 @@ static int read_importances(const cli_named *of, const efface_table *table, impo
 
 static int add_importances(cli_model_details *d) {
     enum { MAX_SHOWN = 5 };
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     efface_table table;
     if (efface_predictor_find_table(of.predictor, "importances", &table, NULL) != EFFACE_OK)
         return CLI_DONE;
@@ -63,7 +64,7 @@ static int add_importances(cli_model_details *d) {
 }
 
 static void add_target_name(cli_model_details *d, uint32_t target) {
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     char made_up[CLI_MADE_UP];
     const efface_fact fact = {
         .name = "target", .kind = EFFACE_FACT_TEXT, .text = cli_named_column(&of, target, made_up)};

@@ -21,7 +21,7 @@ uint32_t *cli_sums_listed(const efface_model *model, cli_sums_list *list, uint32
     return items;
 }
 
-bool cli_sums_can_predict(const cli_named *of, efface_error *why) {
+bool cli_sums_can_predict(const cli_named_predictor *of, efface_error *why) {
     const efface_predictor_info info = efface_predictor_get_info(of->predictor);
     float *const row = calloc(info.n_columns, sizeof *row);
     efface_number *const numbers = calloc(info.n_numbers + (size_t)1, sizeof *numbers);
@@ -36,7 +36,7 @@ bool cli_sums_can_predict(const cli_named *of, efface_error *why) {
 
 /* A table of the view; false if it has none of that name. */
 static bool find_view_table(cli_model_details *d, const char *name, efface_table *table) {
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     efface_error error;
     return efface_predictor_find_table(of.predictor, name, table, &error) == EFFACE_OK;
 }
@@ -44,7 +44,7 @@ static bool find_view_table(cli_model_details *d, const char *name, efface_table
 /* A row of a table: `values` has room for it. False, after `why` was filled, if there is none. */
 static bool read_view_row(const cli_model_details *d, const char *name, uint64_t row,
                           double *values, efface_error *why) {
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     return efface_predictor_read_table(of.predictor, name, row, cli_named_offsets(&of), values,
                                        why) == EFFACE_OK;
 }
@@ -71,7 +71,7 @@ static const cli_section_column term_columns[] = {
 /* The coefficients of one target; `row` and `errors` have room for a row of the tables. */
 static int add_regression(cli_model_details *d, const efface_table *table, uint64_t number,
                           double *row, double *errors) {
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     char made_up[CLI_MADE_UP];
     double quality[3];
     efface_table of_quality;
@@ -195,7 +195,7 @@ static int add_coarse(cli_model_details *d) {
 /* Features that the view left out, by name; Fourier features have numbers only. */
 static int add_dropped(cli_model_details *d) {
     const bool fourier = efface_sums_get_params(d->model).n_fourier != 0;
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     uint32_t n;
     uint32_t *const dropped = cli_sums_listed(d->model, efface_sums_dropped, &n);
     if (dropped == NULL)
@@ -217,7 +217,7 @@ static int add_dropped(cli_model_details *d) {
 
 int cli_sums_add_details(cli_model_details *d) {
     const efface_view view = efface_sums_get_params(d->model).view;
-    const cli_named of = cli_named_of(d);
+    const cli_named_predictor of = cli_named_of(d);
     efface_error why;
     int code = add_coarse(d);
     if (code == CLI_DONE && cli_view_has_classes(view))

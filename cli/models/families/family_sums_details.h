@@ -13,7 +13,7 @@ int cli_sums_add_details(cli_model_details *details);
 void cli_sums_warn(const efface_model *model, const cli_chosen *chosen);
 
 /* Whether a model can predict; else `why` says what it lacks. */
-bool cli_sums_can_predict(const cli_named *of, efface_error *why);
+bool cli_sums_can_predict(const cli_named_predictor *of, efface_error *why);
 
 /* Whether a view is one of classes. */
 bool cli_view_has_classes(efface_view view);

@@ -106,7 +106,8 @@ static void say_single(const cli_classes *classes, const uint64_t *counts) {
 }
 
 static void warn_class_rows(const efface_model *model, const cli_chosen *chosen) {
-    const cli_named of = {.predictor = efface_model_predictor(model), .store = chosen->of.store};
+    const cli_named_predictor of = {.predictor = efface_model_predictor(model),
+                                    .store = chosen->of.store};
     efface_data *loaded = NULL;
     cli_classes classes;
     const efface_data *const rows = cli_chosen_rows(chosen, &loaded);
@@ -123,7 +124,8 @@ static void warn_class_rows(const efface_model *model, const cli_chosen *chosen)
 }
 
 void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
-    const cli_named of = {.predictor = efface_model_predictor(model), .store = chosen->of.store};
+    const cli_named_predictor of = {.predictor = efface_model_predictor(model),
+                                    .store = chosen->of.store};
     efface_error why;
     if (!cli_sums_can_predict(&of, &why))
         cli_warn("the model cannot predict yet: %s", why.message);
