@@ -24,10 +24,12 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *memory);
 
 void *__wrap_malloc(size_t size) {
     return runs_out() ? NULL : __real_malloc(size);
@@ -43,6 +45,10 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
     return runs_out() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+void __wrap_free(void *memory) {
+    __real_free(memory);
 }
 
 /* SQLite's own, which the linker does not reach. */
