@@ -5,6 +5,16 @@ OUT ?= build/paper/report
 JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench cli examples include mpi python serve src tests -name '*.[ch]' -o -name '*.cpp')
 
+# A build remembers where its tree was; a copied or moved one has to be made anew.
+moved := $(shell for cache in build/CMakeCache.txt build-*/CMakeCache.txt; do \
+    home=$$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$$cache" 2>/dev/null); \
+    [ -z "$$home" ] || [ "$$home" -ef . ] || dirname "$$cache"; done)
+ifneq ($(moved),)
+ifneq ($(MAKECMDGOALS),clean)
+$(error This tree was copied or moved after $(moved) was built. Run `make clean`, then this again)
+endif
+endif
+
 all:
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset release
@@ -20,13 +30,18 @@ demo:
 	scripts/demo
 	build/efface-bench demo
 
+# A build for users that is there gets what the installed libraries make possible: efface-mpi.
 check:
 	scripts/install-packages build check
+	[ ! -d build ] || $(MAKE) all
 	$(MAKE) check-dev
 
 check-full:
 	scripts/install-packages build check full
-	$(MAKE) $(addprefix check-,dev asan tsan ref clang clang0 debug0 arm64 gcc)
+	$(MAKE) $(addprefix check-,dev asan tsan ref clang clang0 debug0 arm64)
+	cmake --preset gcc --log-level=WARNING
+	cmake --build --preset full
+	scripts/check-full-tests build-gcc
 	ctest --preset full -j $(JOBS)
 
 # The paper's experiments: DATA is a folder with the data sets (docs/data.md).
