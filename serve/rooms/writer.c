@@ -6,9 +6,9 @@
  *
  * Its handle keeps rows and models in memory. When another process has changed the store, rows that
  * are kept may be of people who were forgotten there: a writer that has nothing to do looks every
- * second, and lets them go. A handle that has failed is closed, and the next
- * change opens another one: so a disk that was full, a store that was busy or a file that somebody
- * replaced needs no restart.
+ * second, and lets them go. A handle that has failed is closed, and the next change opens another
+ * one: so a disk that was full, a store that was busy or a file that somebody replaced needs no
+ * restart.
  */
 #include "metrics/metrics.h"
 #include "rooms/room.h"

@@ -124,9 +124,8 @@ typedef struct ef_family {
                                 const double *offsets, double *values, efface_error *error);
 
     /* What only some families have. NULL: every column is an input; no column has categories; no
-     * number is the value of a
-     * column; there are no classes, and no scores. `classes` writes at most `capacity` of them and
-     * returns how many there are. */
+     * number is the value of a column; there are no classes, and no scores. `classes` writes at
+     * most `capacity` of them and returns how many there are. */
     bool (*is_input)(const void *predictor, uint32_t column);
     bool (*is_category)(const void *predictor, uint32_t column);
     uint32_t (*value_column)(const void *predictor, uint32_t number);

@@ -74,8 +74,8 @@ typedef struct newcomer {
 } newcomer;
 
 /* The methods, the one that draws again, which is not exact but must fail as cleanly, lloyd with
- * greedy seeding, and trees of
- * height 1 with leaves of lloyd or pyramid, and of height 2 with leaves of quantized. */
+ * greedy seeding, and trees of height 1 with leaves of lloyd or pyramid, and of height 2 with
+ * leaves of quantized. */
 enum { LLOYD, QUANTIZED, PYRAMID, FRESH, GREEDY, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
 
 static const char *const method_names[] = {"lloyd",  "quantized", "pyramid",         "fresh",

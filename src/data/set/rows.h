@@ -41,8 +41,7 @@ struct efface_data {
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
     float *values;   /* panels, 64-byte aligned; free places of the last are 0 */
     bool allows_missing;
-    uint64_t
-        n_missing; /* values of the rows that are missing: each is the NaN of EF_MISSING_BITS */
+    uint64_t n_missing; /* values of the rows; each is the NaN of EF_MISSING_BITS */
     ef_row_ids ids;
     bool named;   /* rows were added with ids of their own, be they the positions */
     bool weighed; /* rows were added with weights, be they 1 */

@@ -27,8 +27,8 @@ typedef struct ef_sums {
     uint32_t n_classes; /* that rows have, in the order of labels: */
     int64_t *labels;    /* n_classes each */
     ef_moments *classes;
-    /* Kept until the next change, or NULL: the view, and the view with standard
-     * errors or directions. */
+    /* Kept until the next change, or NULL: the view, and the view with standard errors or
+     * directions. */
     _Atomic(struct ef_view *) *views;
 } ef_sums;
 

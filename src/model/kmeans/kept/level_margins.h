@@ -61,9 +61,9 @@ bool ef_level_margins_make(ef_level_margins *kept, const efface_data *data, cons
 /* The partition as it is known: EF_NO_CLUSTER for rows that have come and were not looked at. */
 void ef_level_margins_labels(const ef_level_margins *kept, uint32_t *labels);
 
-/* Follows a change of the set. labels[i] is read for a row that comes (EF_NO_CLUSTER
- * if it is not known) and written for one that leaves. False if memory is short or rows are too
- * many; what is kept is then of no use any more. */
+/* Follows a change of the set. labels[i] is read for a row that comes (EF_NO_CLUSTER if it is not
+ * known) and written for one that leaves. False if memory is short or rows are too many; what is
+ * kept is then of no use any more. */
 bool ef_level_margins_follow(ef_level_margins *kept, const ef_change *change, uint32_t *labels);
 
 /* Brings partition, counts and sums to what they are with the centers `after`. False if so many
