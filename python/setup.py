@@ -8,6 +8,7 @@ needs no network: only a C compiler, CMake and the libraries that the C library 
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ class BuildWithCMake(build_ext):
             "-DCMAKE_BUILD_TYPE=Release",
             "-DEFFACE_PYTHON=ON",
             f"-DPython3_EXECUTABLE={sys.executable}",
+            *shlex.split(os.environ.get("CMAKE_ARGS", "")),
         ]
         jobs = str(os.cpu_count() or 1)
         subprocess.run(configure, check=True)

@@ -17,7 +17,7 @@
 #include "exact/walk.h"
 
 #define FIRST_SEED UINT64_C(0xF0E60001)
-#define DEFAULT_CASES 800
+#define DEFAULT_CASES 560
 #define STEPS 14
 #define MOST_NAMED 200
 
