@@ -18,7 +18,7 @@ const double *cli_named_offsets(const cli_named_predictor *of) {
 
 const char *cli_named_column(const cli_named_predictor *of, uint32_t column,
                              char made_up[CLI_MADE_UP]) {
-    const cli_columns columns = cli_columns_of(of);
+    const cli_columns columns = {.data = of->data, .published = of->predictor};
     const char *const name = cli_column_name(&columns, column);
     snprintf(made_up, CLI_MADE_UP, "column%" PRIu32, column + 1);
     return name != NULL ? name : made_up;

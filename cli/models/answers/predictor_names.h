@@ -5,8 +5,8 @@
 #include "input/data_files.h"
 
 typedef struct cli_named_predictor {
-    const char *name; /* of the model; NULL: a published one has none */
-    const efface_predictor *predictor;
+    const char *name;                  /* of the model; NULL: a published one has none */
+    const efface_predictor *predictor; /* columns of `data` have names without one */
     const efface_data *data; /* the rows of its model, or NULL: the predictor has what they say */
     efface_store *store;     /* has the texts of classes, or NULL: the predictor has */
 } cli_named_predictor;
