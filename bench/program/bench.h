@@ -68,14 +68,14 @@ typedef struct bench_option {
     {"--seed", BENCH_NUMBER, &(p).common.seed},        \
     {"--threads", BENCH_COUNT, &(p).common.n_threads}, \
     {"--epsilon", BENCH_REAL, &(p).epsilon},    \
-    {"--gamma", BENCH_REAL, &(p).gamma},        \
-    {"--rate", BENCH_REAL, &(p).rate},          \
-    {"--passes", BENCH_COUNT, &(p).passes},     \
-    {"--starts", BENCH_COUNT, &(p).starts},     \
+    {"--gamma", BENCH_REAL, &(p).quantized.gamma},        \
+    {"--rate", BENCH_REAL, &(p).pyramid.rate},          \
+    {"--passes", BENCH_COUNT, &(p).pyramid.passes},     \
+    {"--starts", BENCH_COUNT, &(p).pyramid.starts},     \
     {"--candidates", BENCH_WHOLE, &(p).candidates}, \
-    {"--leaf-method", BENCH_METHOD, &(p).leaf_method}, \
-    {"--node-method", BENCH_METHOD, &(p).node_method}, \
-    {"--weigh", BENCH_SWITCH, &(p).weigh_centroids}
+    {"--leaf-method", BENCH_METHOD, &(p).tree.leaf_method}, \
+    {"--node-method", BENCH_METHOD, &(p).tree.node_method}, \
+    {"--weigh", BENCH_SWITCH, &(p).tree.weigh_centroids}
 /* clang-format on */
 
 /* Reads the arguments into the options, which end with a NULL name. False, after a message on

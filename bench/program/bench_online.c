@@ -108,7 +108,7 @@ static size_t max_rows(const replicate *r, bool milestones) {
 static efface_status forget_rows(replicate *r, efface_error *error) {
     online_run *const run = &r->run;
     const bool watched = bench_is_watched(), milestones = online_marks_milestones(r->options);
-    const uint32_t height = is_tree(&r->params) ? r->params.height : 0;
+    const uint32_t height = is_tree(&r->params) ? r->params.tree.height : 0;
     double shown = 0.0;
     efface_report report;
     const efface_report *last = NULL;
@@ -196,8 +196,8 @@ static int sweep_trees(online_options *options) {
     int code = BENCH_DONE;
     for (uint32_t h = 0; h < options->heights.n && code == BENCH_DONE; h++)
         for (uint32_t w = 0; w < options->widths.n && code == BENCH_DONE; w++) {
-            options->params.height = options->heights.values[h];
-            options->params.width = options->widths.values[w];
+            options->params.tree.height = options->heights.values[h];
+            options->params.tree.width = options->widths.values[w];
             if (!options->common.json && h + w != 0)
                 putchar('\n');
             code = run_all(options);
@@ -220,7 +220,7 @@ int bench_online(int n_arguments, char **arguments) {
     online_options o = {.common = ONLINE_DEFAULTS, .heights = {{1}, 1}, .widths = {{0}, 1}};
     efface_kmeans_params_init(&o.params);
     o.params.candidates = 1; /* as in the paper, */
-    o.params.weigh_centroids = 0;
+    o.params.tree.weigh_centroids = 0;
     o.params.method = EFFACE_METHOD_PYRAMID;
     o.params.common.n_threads = 1;
     const bench_option options[] = {
@@ -248,7 +248,7 @@ int bench_online(int n_arguments, char **arguments) {
         return BENCH_USAGE;
     }
     if (o.order == BENCH_ORDER_SAMPLE && o.params.method != EFFACE_METHOD_PYRAMID &&
-        o.params.leaf_method != EFFACE_METHOD_PYRAMID) {
+        o.params.tree.leaf_method != EFFACE_METHOD_PYRAMID) {
         fputs("efface-bench: --order sample is for --method pyramid\n", stderr);
         return BENCH_USAGE;
     }

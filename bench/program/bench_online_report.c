@@ -176,9 +176,9 @@ void online_print_json(const online_result *r, const online_options *options) {
         printf(",\"height\":%" PRIu32 ",\"width\":%" PRIu32
                ",\"leaf_method\":\"%s\",\"node_method\":\"%s\",\"weigh\":%s"
                ",\"stopped_at_leaf\":%" PRIu64,
-               params->height, r->width, bench_method_name(params->leaf_method),
-               bench_method_name(params->node_method), params->weigh_centroids ? "true" : "false",
-               r->n_at_leaf);
+               params->tree.height, r->width, bench_method_name(params->tree.leaf_method),
+               bench_method_name(params->tree.node_method),
+               params->tree.weigh_centroids ? "true" : "false", r->n_at_leaf);
     bench_put_field("epsilon", r->epsilon);
     bench_put_field("amortized_seconds", amortized_seconds(r));
     bench_put_field("loss", loss_of(r));
@@ -210,9 +210,9 @@ void online_print_head(const online_result *first, const online_options *options
            efface_kernels_name());
     if (params->method == EFFACE_METHOD_TREE)
         printf("height %" PRIu32 ", width %" PRIu32 ", leaves %s, other nodes %s%s\n",
-               params->height, first->width, bench_method_name(params->leaf_method),
-               bench_method_name(params->node_method),
-               params->weigh_centroids ? ", centroids weighed" : "");
+               params->tree.height, first->width, bench_method_name(params->tree.leaf_method),
+               bench_method_name(params->tree.node_method),
+               params->tree.weigh_centroids ? ", centroids weighed" : "");
     printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request, order %s\n\n",
            options->common.deletions, options->common.batch, bench_order_name(options->order));
     printf("      train  retrain      a request, us                        un-  re-    re-\n"

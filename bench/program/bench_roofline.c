@@ -93,10 +93,10 @@ static efface_status fit_passes(const efface_data *data, uint32_t k, uint32_t pa
     params.n_clusters = k;
     params.common.n_threads = 1;
     /* Given, or small sets would have no sample, and no passes after it. */
-    params.rate = fmin(1.0, SAMPLE_ROWS * (double)k / (double)efface_data_n_rows(data));
-    params.starts = 1;
+    params.pyramid.rate = fmin(1.0, SAMPLE_ROWS * (double)k / (double)efface_data_n_rows(data));
+    params.pyramid.starts = 1;
     params.iterations = 3; /* on the sample */
-    params.passes = passes;
+    params.pyramid.passes = passes;
     efface_model *model = NULL;
     const efface_status status = bench_timed_fit(data, &params, &model, seconds, error);
     if (status == EFFACE_OK)

@@ -115,14 +115,14 @@ int bench_train(int n_arguments, char **arguments) {
     efface_kmeans_params_init(&o.params);
     o.params.method = EFFACE_METHOD_LLOYD;
     o.params.candidates = 1; /* as in the paper, */
-    o.params.weigh_centroids = 0;
+    o.params.tree.weigh_centroids = 0;
     o.params.common.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
         {"--labels", BENCH_TEXT, (void *)&o.labels},
         BENCH_FIT_OPTIONS(o.params),
-        {"--height", BENCH_WHOLE, &o.params.height},
-        {"--width", BENCH_WHOLE, &o.params.width},
+        {"--height", BENCH_WHOLE, &o.params.tree.height},
+        {"--width", BENCH_WHOLE, &o.params.tree.width},
         {"--repeats", BENCH_COUNT, &o.repeats},
         {"--metrics", BENCH_FLAG, &o.metrics},
         {"--json", BENCH_FLAG, &o.json},

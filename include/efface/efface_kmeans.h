@@ -47,6 +47,41 @@ typedef enum efface_redraw {
 #define EFFACE_MAX_CLUSTERS (1u << 24)
 #define EFFACE_MAX_ITERATIONS 1000u
 
+/* What only one method looks at; a tree looks at that of its nodes and leaves too. */
+typedef struct efface_lloyd_params {
+    int keep_margins; /* if not 0 (the default), a model whose centroids were moved by a change
+                         keeps 3 bytes for each row and level, and for up to 1/32 of the rows a byte
+                         a column more, so that later changes look at few rows only; no result
+                         depends on it */
+} efface_lloyd_params;
+
+typedef struct efface_quantized_params {
+    double gamma; /* clusters below gamma * n / k are held back; default 0.2 */
+} efface_quantized_params;
+
+typedef struct efface_pyramid_params {
+    double rate;     /* the sample has at least this part of the rows, and up to four times as many;
+                        0: derived from n and k: at least a 32nd of the rows, but this minimum is 48
+                        to 75 rows a cluster. With fewer than 768 rows a cluster no sample pays, and
+                        the model is lloyd's (efface_kmeans_info: `actual`) */
+    uint32_t passes; /* over all rows, 1 to 10; default 1 */
+    uint32_t starts; /* seedings tried on the sample, 1 to 100; default 4. The one with the smallest
+                        loss on a larger sample, the jury, is taken */
+} efface_pyramid_params;
+
+typedef struct efface_tree_params {
+    uint32_t height; /* levels of nodes above the leaves, 0 to 8; default 1. With 0 it is the method
+                        of its leaves */
+    uint32_t width;  /* children of a node; 0: derived from n, about n^0.3. width^height is at most
+                        2^20 */
+    efface_method leaf_method;      /* what leaves do with their rows; default lloyd */
+    efface_method node_method;      /* what other nodes do with centroids; default lloyd */
+    const uint32_t *depth_clusters; /* clusters of the nodes at depth 1, ..., height, the root being
+                                       depth 0; NULL: n_clusters everywhere */
+    int weigh_centroids; /* if not 0 (the default), centroids count with the weight of their rows; 0
+                            is the paper's tree, much worse where clusters differ in size */
+} efface_tree_params;
+
 /* Parameters of a fit. Fill with efface_kmeans_params_init, then change what differs. */
 typedef struct efface_kmeans_params {
     efface_params common;
@@ -65,29 +100,11 @@ typedef struct efface_kmeans_params {
                             takes 20 + 8 * candidates bytes a row more while it seeds */
     double epsilon;      /* quantized: lattice width as a part of the domain; 0: derived from n.
                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
-    double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized, tree: default SAME; FRESH is outside the law */
-    double rate;     /* pyramid: the sample has at least this part of the rows, and up to four times
-                        as many; 0: derived from n and k: at least a 32nd of the rows, but this
-                        minimum is 48 to 75 rows a cluster. With fewer than 768 rows a cluster no
-                        sample pays, and the model is lloyd's (efface_kmeans_info: `actual`) */
-    uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
-    uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 4. The one with the
-                        smallest loss on a larger sample, the jury, is taken */
-    uint32_t height; /* tree: levels of nodes above the leaves, 0 to 8; default 1. With 0 it is
-                        the method of its leaves */
-    uint32_t width;  /* tree: children of a node; 0: derived from n, about n^0.3. width^height is at
-                        most 2^20 */
-    efface_method leaf_method;      /* tree: what leaves do with their rows; default lloyd */
-    efface_method node_method;      /* tree: what other nodes do with centroids; default lloyd */
-    const uint32_t *depth_clusters; /* tree: clusters of the nodes at depth 1, ..., height, the
-                                       root being depth 0; NULL: n_clusters everywhere */
-    int weigh_centroids; /* tree: if not 0 (the default), centroids count with the weight of their
-                            rows; 0 is the paper's tree, much worse where clusters differ in size */
-    int keep_margins;    /* lloyd: if not 0 (the default), a model whose centroids were moved by a
-                            change keeps 3 bytes for each row and level, and for up to 1/32 of the
-                            rows a byte a column more, so that later changes look at few rows only; no
-                            result depends on it */
+    efface_lloyd_params lloyd;
+    efface_quantized_params quantized;
+    efface_pyramid_params pyramid;
+    efface_tree_params tree;
 } efface_kmeans_params;
 
 /* Fills the parameters with their defaults: pyramid, 8 clusters, 10 iterations, seed 0, no scaling.

@@ -360,7 +360,7 @@ static unsigned char *state_of(const double *values, const double *offsets, effa
     efface_kmeans_params_init(&params);
     params.method = method;
     params.candidates = 1;
-    params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
+    params.pyramid.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.n_clusters = 2;
     params.common.seed = 5;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);

@@ -172,7 +172,7 @@ static void strangers_are_refused(void **state) {
     assert_int_equal(efface_model_decode(s.bytes, s.n_bytes, &params.common, s.data, &model, NULL),
                      EFFACE_E_FORMAT);
     params = s.t.params;
-    params.passes = 11;
+    params.pyramid.passes = 11;
     assert_int_equal(efface_model_decode(s.bytes, s.n_bytes, &params.common, s.data, &model, NULL),
                      EFFACE_E_ARGUMENT);
     assert_int_equal(efface_model_decode(NULL, 0, &s.t.params.common, s.data, &model, NULL),

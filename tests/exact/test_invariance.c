@@ -350,20 +350,20 @@ static efface_kmeans_params params_of(const config *c) {
     p.scale = c->scale;
     p.empty = c->empty;
     p.epsilon = c->epsilon;
-    p.gamma = c->gamma;
+    p.quantized.gamma = c->gamma;
     p.bound = c->bound;
     p.common.n_threads = 2;
     p.candidates = c->more != NULL && c->more->greedy ? 0 : 1;
     if (c->more != NULL) {
-        p.rate = c->more->rate;
-        p.passes = c->more->passes;
-        p.starts = c->more->starts;
-        p.height = c->more->height;
-        p.width = c->more->width;
-        p.leaf_method = c->more->leaf_method;
-        p.node_method = c->more->node_method;
-        p.weigh_centroids = c->more->weigh_centroids;
-        p.depth_clusters = c->more->depth_clusters;
+        p.pyramid.rate = c->more->rate;
+        p.pyramid.passes = c->more->passes;
+        p.pyramid.starts = c->more->starts;
+        p.tree.height = c->more->height;
+        p.tree.width = c->more->width;
+        p.tree.leaf_method = c->more->leaf_method;
+        p.tree.node_method = c->more->node_method;
+        p.tree.weigh_centroids = c->more->weigh_centroids;
+        p.tree.depth_clusters = c->more->depth_clusters;
     }
     return p;
 }
@@ -456,9 +456,11 @@ static void defaults_are_the_documented_ones(void **state) {
     efface_kmeans_params_init(&p);
     assert_true(p.method == PYRAMID && p.n_clusters == 8 && p.iterations == 10 &&
                 p.common.seed == 0);
-    assert_true(p.candidates == 0 && p.rate == 0.0 && p.passes == 1 && p.starts == 4);
+    assert_true(p.candidates == 0 && p.pyramid.rate == 0.0 && p.pyramid.passes == 1 &&
+                p.pyramid.starts == 4);
     assert_true(p.scale == NONE && p.bound == 0.0 && p.empty == RESEED && p.epsilon == 0.0);
-    assert_true(p.leaf_method == LLOYD && p.node_method == LLOYD && p.height == 1 && p.width == 0);
+    assert_true(p.tree.leaf_method == LLOYD && p.tree.node_method == LLOYD && p.tree.height == 1 &&
+                p.tree.width == 0);
 }
 
 static void digests_are_the_frozen_ones(void **state) {

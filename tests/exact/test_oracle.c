@@ -60,7 +60,7 @@ static void count_pyramid(const oracle_model *m) {
                         (size_t)m->n_clusters * m->d * 4) != 0;
     pyramid.smaller += m->n_in_sample < m->n;
     pyramid.all_rows += m->n_in_sample == m->n;
-    pyramid.automatic += m->params.rate == 0.0;
+    pyramid.automatic += m->params.pyramid.rate == 0.0;
     pyramid.cut += m->jury_weight >> 40 != 0;
     pyramid.heavier += start->total_weight > m->total_weight;
     pyramid.stable_sample += start->levels[start->model_level].has_partition != 0;
@@ -107,14 +107,14 @@ static void count_tree(const oracle_model *m) {
     const efface_kmeans_params *p = &m->params;
     const uint32_t h = tree->height;
     trees.heights[h]++;
-    trees.methods[p->leaf_method][p->node_method]++;
+    trees.methods[p->tree.leaf_method][p->tree.node_method]++;
     trees.widest += tree->width == 64;
     trees.one_wide += tree->width == 1;
-    trees.automatic += p->width == 0;
+    trees.automatic += p->tree.width == 0;
     /* The width there would be without the limit is 8 or more, by a row count of 323 or more. */
-    trees.held_back += p->width == 0 && m->n >= 323 && tree->width < 8;
-    trees.weighed += p->weigh_centroids != 0;
-    trees.given_clusters += p->depth_clusters != NULL;
+    trees.held_back += p->tree.width == 0 && m->n >= 323 && tree->width < 8;
+    trees.weighed += p->tree.weigh_centroids != 0;
+    trees.given_clusters += p->tree.depth_clusters != NULL;
     trees.no_rows += m->n == 0;
     for (size_t i = 0; i < tree->n_nodes[h]; i++) {
         const oracle_model *leaf = tree->nodes[h][i];
@@ -324,7 +324,7 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     } else {
         o.oracle = oracle_fit(&t.rows, &t.params);
         count_paths(o.oracle);
-        trees.heights[0] += t.params.method == EFFACE_METHOD_TREE && t.params.height == 0;
+        trees.heights[0] += t.params.method == EFFACE_METHOD_TREE && t.params.tree.height == 0;
         failed =
             compare_bytes(&o, text, capacity) || compare_labels_and_loss(&t, &o, text, capacity);
     }
@@ -338,15 +338,16 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
                     t.params.scale == EFFACE_SCALE_NONE ? "none" : "minmax", t.params.bound,
                     t.params.column_min != NULL,
                     t.params.empty == EFFACE_EMPTY_RESEED ? "reseed" : "keep", t.params.epsilon,
-                    t.params.gamma, t.params.rate, t.params.passes, t.params.starts,
-                    t.params.candidates, t.params.common.n_threads);
+                    t.params.quantized.gamma, t.params.pyramid.rate, t.params.pyramid.passes,
+                    t.params.pyramid.starts, t.params.candidates, t.params.common.n_threads);
         if (t.params.method == EFFACE_METHOD_TREE)
             print_error("tree: height %u, width %u, leaves %s, inner nodes %s, clusters %s, "
                         "centroids %s\n",
-                        t.params.height, t.params.width, method_names[t.params.leaf_method],
-                        method_names[t.params.node_method],
-                        t.params.depth_clusters != NULL ? "given" : "k",
-                        t.params.weigh_centroids ? "weighed" : "not weighed");
+                        t.params.tree.height, t.params.tree.width,
+                        method_names[t.params.tree.leaf_method],
+                        method_names[t.params.tree.node_method],
+                        t.params.tree.depth_clusters != NULL ? "given" : "k",
+                        t.params.tree.weigh_centroids ? "weighed" : "not weighed");
     }
     efface_bytes_free(o.bytes);
     efface_model_free(o.model);

@@ -55,7 +55,7 @@ static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
     params.common.seed = seed;
     params.bound = EF_GRID_MAX; /* values are grid points */
     params.epsilon = (double)EPS / EF_GRID_MAX;
-    params.gamma = 0.0;
+    params.quantized.gamma = 0.0;
     params.redraw = redraw;
     params.common.n_threads = 1;
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);

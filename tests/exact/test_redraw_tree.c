@@ -80,13 +80,13 @@ static efface_kmeans_params draw_params(void) {
     p.common.seed = below(UINT64_MAX);
     p.scale = below(3) == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     p.candidates = (uint32_t)below(3);
-    p.rate = 0.5;
-    p.starts = 2;
-    p.height = 1 + (uint32_t)below(3);
-    p.width = (uint32_t)below(5);
-    p.leaf_method = methods[below(3)];
-    p.node_method = methods[below(3)];
-    p.weigh_centroids = (int)below(2);
+    p.pyramid.rate = 0.5;
+    p.pyramid.starts = 2;
+    p.tree.height = 1 + (uint32_t)below(3);
+    p.tree.width = (uint32_t)below(5);
+    p.tree.leaf_method = methods[below(3)];
+    p.tree.node_method = methods[below(3)];
+    p.tree.weigh_centroids = (int)below(2);
     p.common.n_threads = 1 + (uint32_t)below(2);
     return p;
 }
@@ -212,7 +212,7 @@ static void enter(walk *w, const request *q, const efface_report *report) {
     }
     assert_int_equal(report->action, EFFACE_ACTION_REPAIRED);
     assert_int_equal(depth_of(report), 0);
-    const uint32_t height = w->params.height;
+    const uint32_t height = w->params.tree.height;
     const size_t width = inside(w->model)->tree->width;
     const uint64_t seed =
         w->all != 0 ? oracle_tape(w->params.common.seed, 7, 0, w->all, 0) : w->params.common.seed;
@@ -439,14 +439,14 @@ static size_t root_after(uint64_t seed, bool leave) {
     efface_kmeans_params_init(&p);
     p.method = EFFACE_METHOD_TREE;
     p.redraw = EFFACE_REDRAW_FRESH;
-    p.leaf_method = EFFACE_METHOD_QUANTIZED;
+    p.tree.leaf_method = EFFACE_METHOD_QUANTIZED;
     p.n_clusters = 1;
     p.iterations = 1;
-    p.width = 2;
+    p.tree.width = 2;
     p.common.seed = seed;
     p.bound = EF_GRID_MAX; /* values are grid points */
     p.epsilon = 8.0 / EF_GRID_MAX;
-    p.gamma = 0.0;
+    p.quantized.gamma = 0.0;
     p.common.n_threads = 1;
     efface_data *const data = make_data(1, &(efface_rows){.n_rows = 5, .values = values});
     efface_model *model = NULL;

@@ -167,14 +167,15 @@ static size_t count_nodes(const efface_model *model) {
 /* Turns the parameters into those of a tree. */
 static void make_tree(scene *s, int method) {
     static const uint32_t fewer[2] = {2, 3};
-    s->params.leaf_method = s->params.method;
-    s->params.node_method = method == TALL_TREE ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
+    s->params.tree.leaf_method = s->params.method;
+    s->params.tree.node_method =
+        method == TALL_TREE ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
     s->params.method = EFFACE_METHOD_TREE;
-    s->params.height = method == TALL_TREE ? 2 : 1;
-    s->params.width = s->shape == &scattered ? (method == TALL_TREE ? 5 : 8) : 2;
-    s->params.weigh_centroids = method == SAMPLED_TREE;
-    s->params.starts = 2;
-    s->params.depth_clusters = method == TALL_TREE ? fewer : NULL;
+    s->params.tree.height = method == TALL_TREE ? 2 : 1;
+    s->params.tree.width = s->shape == &scattered ? (method == TALL_TREE ? 5 : 8) : 2;
+    s->params.tree.weigh_centroids = method == SAMPLED_TREE;
+    s->params.pyramid.starts = 2;
+    s->params.tree.depth_clusters = method == TALL_TREE ? fewer : NULL;
 }
 
 /* Some rows leave that are not needed, until levels have been made anew. */
@@ -203,8 +204,8 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.common.seed = 20191105;
     s->params.bound = shape->derived ? 0.0 : 0x1p23;
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
-    s->params.rate = shape->rate;
-    s->params.passes = 2;
+    s->params.pyramid.rate = shape->rate;
+    s->params.pyramid.passes = 2;
     s->params.candidates = method == GREEDY ? 2 : 1;
     if (method >= TREE)
         make_tree(s, method);
@@ -213,7 +214,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     if (shape->margins)
         make_margins(s);
     if (shape == &no_margins)
-        inside(s->model)->params.keep_margins = 0;
+        inside(s->model)->params.lloyd.keep_margins = 0;
     if (shape == &no_margins || shape == &no_labels)
         ef_kept_drop(inside(s->model));
     assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);

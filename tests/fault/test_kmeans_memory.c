@@ -314,7 +314,7 @@ static const char *const place_names[] = {"untouched",
 /* Starts that run visit the sample again and again, and are judged by each row of the jury: more in
  * all sets here than the passes. */
 static bool visits_starts(const efface_report *report, const scene *s) {
-    return report->rows_visited > (uint64_t)s->params.passes * efface_data_n_rows(s->data);
+    return report->rows_visited > (uint64_t)s->params.pyramid.passes * efface_data_n_rows(s->data);
 }
 
 static int place_in_tree(const efface_report *report, const scene *s) {

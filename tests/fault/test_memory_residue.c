@@ -99,16 +99,16 @@ static efface_kmeans_params params_of(unsigned way, unsigned seed, uint32_t n_th
     efface_kmeans_params_init(&params);
     params.method = ways[way].method;
     params.candidates = 1;
-    params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
+    params.pyramid.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.scale = ways[way].scale;
     params.bound = ways[way].scale == EFFACE_SCALE_NONE ? BOUND : 0.0;
     params.n_clusters = 6;
     params.iterations = 5;
     params.common.seed = seed;
     params.common.n_threads = n_threads;
-    params.width = 4;
+    params.tree.width = 4;
     if (seed % 2 != 0 && ways[way].method == EFFACE_METHOD_TREE)
-        params.leaf_method = params.node_method = EFFACE_METHOD_PYRAMID;
+        params.tree.leaf_method = params.tree.node_method = EFFACE_METHOD_PYRAMID;
     return params;
 }
 

@@ -25,8 +25,8 @@ static inline efface_kmeans_params params_of_pyramid(uint32_t n_clusters, double
                                                      uint32_t starts, uint64_t seed) {
     efface_kmeans_params p = params_of(EFFACE_METHOD_PYRAMID, n_clusters, seed);
     p.bound = 0x1p23;
-    p.rate = rate;
-    p.starts = starts;
+    p.pyramid.rate = rate;
+    p.pyramid.starts = starts;
     return p;
 }
 
@@ -158,7 +158,7 @@ static inline plain_pilot make_plainly(const pair *p) {
              row->need > 0 && number >> (64 - row->base + row->need - 1) == 0;)
             row->need--;
     }
-    const uint64_t wanted = plain_wanted(n, k, p->params.rate);
+    const uint64_t wanted = plain_wanted(n, k, p->params.pyramid.rate);
     for (;; s.shift++) {
         s.n_within = s.n_sample;
         s.n_sample = 0;

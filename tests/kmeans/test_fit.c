@@ -18,13 +18,13 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_E_ARGUMENT, p.common.version -= 1);
     TRY(EFFACE_E_ARGUMENT, p.common.version += 1);
     TRY(EFFACE_E_ARGUMENT, p.method = (efface_method)4);
-    TRY(EFFACE_E_ARGUMENT, p.rate = -0.5);
-    TRY(EFFACE_E_ARGUMENT, p.rate = 1.5);
-    TRY(EFFACE_E_ARGUMENT, p.rate = (double)NAN);
-    TRY(EFFACE_E_ARGUMENT, p.passes = 0);
-    TRY(EFFACE_E_ARGUMENT, p.passes = 11);
-    TRY(EFFACE_E_ARGUMENT, p.starts = 0);
-    TRY(EFFACE_E_ARGUMENT, p.starts = 101);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.rate = -0.5);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.rate = 1.5);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.rate = (double)NAN);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.passes = 0);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.passes = 11);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 0);
+    TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 101);
     TRY(EFFACE_E_ARGUMENT, p.redraw = (efface_redraw)2);
     TRY(EFFACE_E_ARGUMENT, p.redraw = EFFACE_REDRAW_FRESH); /* for quantized and tree only */
     TRY(EFFACE_E_ARGUMENT, p.scale = (efface_scale)2);
@@ -37,16 +37,16 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_E_ARGUMENT, p.bound = 0x1.0000000000001p126);
     TRY(EFFACE_E_ARGUMENT, p.epsilon = -0x1p-30);
     TRY(EFFACE_E_ARGUMENT, p.epsilon = (double)NAN);
-    TRY(EFFACE_E_ARGUMENT, p.gamma = -0.01);
-    TRY(EFFACE_E_ARGUMENT, p.gamma = 1.01);
-    TRY(EFFACE_E_ARGUMENT, p.gamma = (double)NAN);
+    TRY(EFFACE_E_ARGUMENT, p.quantized.gamma = -0.01);
+    TRY(EFFACE_E_ARGUMENT, p.quantized.gamma = 1.01);
+    TRY(EFFACE_E_ARGUMENT, p.quantized.gamma = (double)NAN);
     TRY(EFFACE_E_ARGUMENT, p.column_min = wide_min);
     TRY(EFFACE_E_ARGUMENT, p.column_max = wide_max);
     TRY(EFFACE_OK, p.n_clusters = EFFACE_MAX_CLUSTERS);
     TRY(EFFACE_OK, p.iterations = EFFACE_MAX_ITERATIONS);
-    TRY(EFFACE_OK, p.epsilon = 1e300; p.gamma = 1.0; p.method = EFFACE_METHOD_QUANTIZED);
-    TRY(EFFACE_OK, p.gamma = 0.0; p.method = EFFACE_METHOD_QUANTIZED);
-    TRY(EFFACE_OK, p.starts = 100; p.passes = 10; p.method = EFFACE_METHOD_PYRAMID);
+    TRY(EFFACE_OK, p.epsilon = 1e300; p.quantized.gamma = 1.0; p.method = EFFACE_METHOD_QUANTIZED);
+    TRY(EFFACE_OK, p.quantized.gamma = 0.0; p.method = EFFACE_METHOD_QUANTIZED);
+    TRY(EFFACE_OK, p.pyramid.starts = 100; p.pyramid.passes = 10; p.method = EFFACE_METHOD_PYRAMID);
 
     efface_model *model = NULL;
     const efface_kmeans_params p = params_of(2, 3);
@@ -375,7 +375,7 @@ static void lattice_width_is_reported(void **unused) {
         efface_data *const data = make_data(cases[i].n, cases[i].d, values, NULL);
         efface_kmeans_params p = params_of(cases[i].k, 2);
         p.epsilon = cases[i].asked;
-        p.gamma = cases[i].gamma;
+        p.quantized.gamma = cases[i].gamma;
         for (int quantized = 0; quantized < 2; quantized++) {
             p.method = quantized ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
             efface_model *const model = fit(data, &p);

@@ -48,7 +48,7 @@ static efface_kmeans_params params_of(efface_method method, uint32_t candidates)
     p.common.seed = 20191105;
     p.bound = 0x1p23;
     p.iterations = 3;
-    p.rate = 0.5;
+    p.pyramid.rate = 0.5;
     return p;
 }
 

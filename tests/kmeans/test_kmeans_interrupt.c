@@ -90,13 +90,13 @@ static efface_kmeans_params params_of_kind(int kind, const set_shape *shape) {
     efface_kmeans_params p = params_of(EFFACE_METHOD_LLOYD, shape->k, 20191105);
     p.iterations = shape->iterations;
     p.common.n_threads = shape->n_threads;
-    p.rate = 0.25;
-    p.starts = 2;
-    p.passes = 2;
-    p.height = kind == TALL_TREE ? 2 : 1;
-    p.width = kind == TALL_TREE ? 2 : 3;
-    p.leaf_method = kind == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
-    p.node_method = EFFACE_METHOD_QUANTIZED;
+    p.pyramid.rate = 0.25;
+    p.pyramid.starts = 2;
+    p.pyramid.passes = 2;
+    p.tree.height = kind == TALL_TREE ? 2 : 1;
+    p.tree.width = kind == TALL_TREE ? 2 : 3;
+    p.tree.leaf_method = kind == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
+    p.tree.node_method = EFFACE_METHOD_QUANTIZED;
     p.epsilon = kind == COARSE ? 1.0 : 0.0;
     p.candidates = kind == GREEDY ? 2 : 1;
     if (kind > GREEDY)

@@ -260,7 +260,7 @@ static void threads_share_a_pilot(void **state) {
     assert_int_equal(inside(one)->pilot.n_within, inside(four)->pilot.n_within);
     assert_true(inside(one)->pilot.jury_weight == inside(four)->pilot.jury_weight);
     assert_memory_equal(inside(one)->starts.losses, inside(four)->starts.losses,
-                        params.starts * sizeof *inside(one)->starts.losses);
+                        params.pyramid.starts * sizeof *inside(one)->starts.losses);
     assert_int_equal(inside(one)->work.rows_assigned, inside(four)->work.rows_assigned);
     for (size_t i = 0; i < data->n_rows; i++)
         assert_int_equal(ef_labels_kept(inside(one))->codes[i] & EF_MARKS,
@@ -358,7 +358,7 @@ static void what_is_kept_follows_every_change(void **state) {
         const unsigned kind = (unsigned)(seed % N_KINDS);
         efface_kmeans_params params =
             params_of_pyramid(1 + (uint32_t)below(4), draw_rate(), 1 + (uint32_t)below(4), seed);
-        params.passes = 1 + (uint32_t)(seed % 3);
+        params.pyramid.passes = 1 + (uint32_t)(seed % 3);
         params.epsilon = below(4) == 0 ? 5 * 0x1p-23 : 0.0;
         pair p = make_kind(kind, kind == HEAVY ? 56 : 40, 1 + (uint32_t)below(3), &params);
         for (int step = 0; step < 40; step++)

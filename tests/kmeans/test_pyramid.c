@@ -231,7 +231,7 @@ static void one_start_is_the_first(void **state) {
         efface_kmeans_params params = params_of_pyramid(3, 0.25, 6, seed);
         pair several = make_places(40, &params), one = {.params = params};
         const size_t n_values = (size_t)inside(several.model)->plan.n_clusters * 2;
-        one.params.starts = 1;
+        one.params.pyramid.starts = 1;
         one.data = several.data;
         one.model = fit(one.data, &one.params);
         assert_int_equal(inside(one.model)->start, 0);
@@ -280,7 +280,7 @@ static void a_start_may_end_where_it_did(void **state) {
     free_pair(&p);
 
     params.common.seed = 7;
-    params.passes = 2;
+    params.pyramid.passes = 2;
     p = make_pair(&params, 4, 1, far);
     const int32_t center = inside(p.model)->starts.centers[0];
     report = forget_one(&p, 0);
@@ -333,8 +333,8 @@ static void runs_made_again_are_those_of_a_fit(void **state) {
     unsigned n_sample = 0;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         pair p = {.params = params_of(EFFACE_METHOD_PYRAMID, 6, seed)};
-        p.params.rate = 0.0625;
-        p.params.starts = 3;
+        p.params.pyramid.rate = 0.0625;
+        p.params.pyramid.starts = 3;
         assert_int_equal(efface_data_make_gaussian(5, 2, 400, seed, &p.data, NULL), EFFACE_OK);
         p.model = fit(p.data, &p.params);
         for (unsigned step = 0; step < 40; step++) {
@@ -363,7 +363,7 @@ static void the_state_stays_small(void **state) {
     assert_int_equal(efface_data_n_rows(data), 20000);
     assert_int_equal(efface_kmeans_get_info(model).actual, EFFACE_METHOD_PYRAMID);
     assert_true(n_bytes < 3 * 20000);
-    assert_true(n_bytes >= 20000 * 2 + (params.starts + 1) * 8 * 16 * sizeof(int32_t));
+    assert_true(n_bytes >= 20000 * 2 + (params.pyramid.starts + 1) * 8 * 16 * sizeof(int32_t));
     efface_model_free(model);
     efface_data_free(data);
 }

@@ -83,10 +83,10 @@ static efface_kmeans_params params_of_example(const example *e) {
     efface_kmeans_params params = params_of((efface_method)e->method, e->n_clusters, e->seed);
     params.bound = 0x1p23;
     params.epsilon = e->width * 0x1p-23;
-    params.gamma = e->gamma;
-    params.rate = ldexp(1.0, -e->halvings);
-    params.passes = 1 + e->passes;
-    params.starts = 1 + e->starts;
+    params.quantized.gamma = e->gamma;
+    params.pyramid.rate = ldexp(1.0, -e->halvings);
+    params.pyramid.passes = 1 + e->passes;
+    params.pyramid.starts = 1 + e->starts;
     return params;
 }
 

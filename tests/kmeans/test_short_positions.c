@@ -144,8 +144,8 @@ static void lloyd_does_without_margins(void **state) {
 static void pyramid_keeps_no_positions(void **state) {
     (void)state;
     efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 4, 3);
-    params.rate = 0.125;
-    params.starts = 2;
+    params.pyramid.rate = 0.125;
+    params.pyramid.starts = 2;
     (void)run(&params, no_limit, 0, true, digests);
     (void)run(&params, 0, 0, false, digests);
     (void)run(&params, FIRST_ROWS + 20, 0, false, digests);

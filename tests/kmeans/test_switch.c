@@ -34,7 +34,7 @@ static pair make_rows(size_t n, const efface_kmeans_params *params) {
 static efface_kmeans_params params_of_switch(uint32_t n_clusters, uint64_t seed) {
     efface_kmeans_params p = params_of(EFFACE_METHOD_PYRAMID, n_clusters, seed);
     p.bound = 0x1p23;
-    p.starts = 2;
+    p.pyramid.starts = 2;
     return p;
 }
 
@@ -90,7 +90,7 @@ static void samples_are_large_enough(void **state) {
         assert_int_equal(is_pyramid(model, data), sizes[i].wanted != 0);
         assert_true(sizes[i].wanted == 0 || inside(model)->pilot.n_sample >= sizes[i].wanted);
         efface_model_free(model);
-        params.rate = 0.25; /* which is always a sample */
+        params.pyramid.rate = 0.25; /* which is always a sample */
         efface_model *const asked = fit(data, &params);
         assert_true(is_pyramid(asked, data));
         efface_model_free(asked);
@@ -270,7 +270,7 @@ static void the_wrong_side_is_refused(void **state) {
         pair p = make_rows(n, &params);
         efface_kmeans_params other = params;
         other.method = n < LIMIT ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
-        other.rate = n < LIMIT ? 1.0 / 32.0 : 0.0;
+        other.pyramid.rate = n < LIMIT ? 1.0 / 32.0 : 0.0;
         efface_model *const wrong = fit(p.data, &other);
         efface_model *decoded = NULL;
         const bytes b = encode(wrong);
@@ -365,9 +365,9 @@ static void leaves_cross(void **state) {
     (void)state;
     static const size_t numbers[] = {LIMIT, LIMIT - 1, LIMIT, LIMIT + 9, LIMIT - 9, LIMIT + 1};
     efface_kmeans_params params = params_of_tree(1, 2, 1, 21);
-    params.leaf_method = params.node_method = EFFACE_METHOD_PYRAMID;
-    params.weigh_centroids = 1;
-    params.starts = 2;
+    params.tree.leaf_method = params.tree.node_method = EFFACE_METHOD_PYRAMID;
+    params.tree.weigh_centroids = 1;
+    params.pyramid.starts = 2;
     pair p = make_rows(2 * LIMIT - 60, &params);
     uint64_t next = 10000;
     for (unsigned step = 0; step < 12; step++) {

@@ -15,10 +15,10 @@ static void height_0_is_the_method_of_its_leaves(void **state) {
     fill_two_places(values, 40);
     for (int method = 0; method < 3; method++) {
         efface_kmeans_params tree = params_of_tree(0, 5, 3, 8), flat = tree;
-        tree.leaf_method = flat.method = (efface_method)method;
-        tree.node_method = EFFACE_METHOD_PYRAMID;
-        tree.weigh_centroids = 1;
-        flat.height = flat.width = 0;
+        tree.tree.leaf_method = flat.method = (efface_method)method;
+        tree.tree.node_method = EFFACE_METHOD_PYRAMID;
+        tree.tree.weigh_centroids = 1;
+        flat.tree.height = flat.tree.width = 0;
         pair a = make_pair(&tree, 40, 1, values), b = make_pair(&flat, 40, 1, values);
         assert_null(inside(a.model)->tree);
         assert_int_equal(efface_kmeans_get_info(a.model).method, method);
@@ -92,35 +92,35 @@ static void bad_parameters_are_refused(void **state) {
     (void)state;
     const efface_kmeans_params good = params_of_tree(2, 3, 2, 1);
     efface_kmeans_params p = good;
-    p.height = 9;
+    p.tree.height = 9;
     check_refused(&p);
     p = good;
-    p.width = 1025;
+    p.tree.width = 1025;
     check_refused(&p);
     p = good;
-    p.height = 1;
-    p.width = (1 << 20) + 1;
+    p.tree.height = 1;
+    p.tree.width = (1 << 20) + 1;
     check_refused(&p);
     p = good;
-    p.leaf_method = EFFACE_METHOD_TREE;
+    p.tree.leaf_method = EFFACE_METHOD_TREE;
     check_refused(&p);
     p = good;
-    p.node_method = EFFACE_METHOD_TREE;
+    p.tree.node_method = EFFACE_METHOD_TREE;
     check_refused(&p);
     p = good;
-    p.node_method = (efface_method)17;
+    p.tree.node_method = (efface_method)17;
     check_refused(&p);
     p = good;
     p.redraw = EFFACE_REDRAW_FRESH;
-    p.height = 0; /* it is the method of its leaves */
+    p.tree.height = 0; /* it is the method of its leaves */
     check_refused(&p);
     static const uint32_t none[2] = {3, 0}, many[2] = {EFFACE_MAX_CLUSTERS + 1, 1};
     p = good;
-    p.depth_clusters = none;
+    p.tree.depth_clusters = none;
     check_refused(&p);
-    p.depth_clusters = many;
+    p.tree.depth_clusters = many;
     check_refused(&p);
-    p.height = 0; /* then nobody looks at them */
+    p.tree.height = 0; /* then nobody looks at them */
     float values[4];
     fill_two_places(values, 4);
     pair fine = make_pair(&p, 4, 1, values);
@@ -134,7 +134,7 @@ static void depth_clusters_are_copied(void **state) {
     fill_two_places(values, 40);
     uint32_t depths[2] = {4, 3};
     efface_kmeans_params params = params_of_tree(2, 2, 5, 3);
-    params.depth_clusters = depths;
+    params.tree.depth_clusters = depths;
     pair p = make_pair(&params, 40, 1, values);
     for (uint32_t l = 0; l <= 2; l++)
         assert_int_equal(inside(p.model)->tree->clusters[l], 5 - l);
@@ -154,7 +154,7 @@ static void nodes_are_models_of_their_own(void **state) {
     float values[60];
     fill_two_places(values, 60);
     efface_kmeans_params params = params_of_tree(1, 3, 2, 12);
-    params.node_method = EFFACE_METHOD_QUANTIZED;
+    params.tree.node_method = EFFACE_METHOD_QUANTIZED;
     params.epsilon = 64 * 0x1p-23;
     pair p = make_pair(&params, 60, 1, values);
     efface_data *centroids = NULL;
@@ -264,13 +264,13 @@ static void bytes_are_those_of_their_parameters(void **state) {
         efface_kmeans_params *const q = &p.params;
         *q = params;
         switch (which) {
-        case 0: q->height = 1; break;
-        case 1: q->width = 4; break;
-        case 2: q->leaf_method = EFFACE_METHOD_QUANTIZED; break;
-        case 3: q->node_method = EFFACE_METHOD_QUANTIZED; break;
-        case 4: q->weigh_centroids = 1; break;
+        case 0: q->tree.height = 1; break;
+        case 1: q->tree.width = 4; break;
+        case 2: q->tree.leaf_method = EFFACE_METHOD_QUANTIZED; break;
+        case 3: q->tree.node_method = EFFACE_METHOD_QUANTIZED; break;
+        case 4: q->tree.weigh_centroids = 1; break;
         case 5: q->n_clusters = 4; break;
-        case 6: q->depth_clusters = others; break;
+        case 6: q->tree.depth_clusters = others; break;
         case 7: q->scale = EFFACE_SCALE_MINMAX; break;
         default: q->method = EFFACE_METHOD_LLOYD; break;
         }
@@ -329,8 +329,9 @@ static void threads_do_not_matter(void **state) {
         for (int t = 0; t < 5; t++) {
             efface_kmeans_params params =
                 params_of_tree(test % 2 != 0 ? 2 : 1, widths[test / 2], 4, 8);
-            params.leaf_method = test % 2 != 0 ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_PYRAMID;
-            params.weigh_centroids = test % 2;
+            params.tree.leaf_method =
+                test % 2 != 0 ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_PYRAMID;
+            params.tree.weigh_centroids = test % 2;
             params.common.n_threads = n_threads[t];
             pair p = make_pair(&params, MANY, 2, values);
             uint64_t ids[MANY / 4];

@@ -11,9 +11,9 @@
 static efface_kmeans_params params_of_steady_tree(uint32_t height, uint32_t width,
                                                   uint32_t n_clusters, uint64_t seed) {
     efface_kmeans_params p = params_of_tree(height, width, n_clusters, seed);
-    p.leaf_method = EFFACE_METHOD_QUANTIZED;
+    p.tree.leaf_method = EFFACE_METHOD_QUANTIZED;
     p.epsilon = 1024 * 0x1p-23;
-    p.gamma = 0.0;
+    p.quantized.gamma = 0.0;
     return p;
 }
 
@@ -102,9 +102,9 @@ static void a_change_stops_inside(void **state) {
     for (size_t i = 0; i < 60; i++)
         values[i] = (float)(i * i * 7 % 301);
     efface_kmeans_params params = params_of_tree(2, 3, 1, 5);
-    params.node_method = EFFACE_METHOD_QUANTIZED;
+    params.tree.node_method = EFFACE_METHOD_QUANTIZED;
     params.epsilon = 4096 * 0x1p-23;
-    params.gamma = 0.0;
+    params.quantized.gamma = 0.0;
     pair p = make_pair(&params, 60, 1, values);
     unsigned n_inside = 0;
     for (uint64_t id = 0; id < 30; id++) {
@@ -133,7 +133,7 @@ static void a_centroid_that_stays_is_not_touched(void **state) {
     static const uint32_t two = 2;
     efface_kmeans_params params = params_of_tree(1, 1, 1, 3);
     params.iterations = 1;
-    params.depth_clusters = &two;
+    params.tree.depth_clusters = &two;
     pair p = make_pair(&params, 60, 1, values);
     const int32_t *const centers = ef_kmeans_centers(node_of(&p, 1, 0)->model);
     const uint64_t far = centers[1] > centers[0] ? 1 : 0; /* the cluster of rows with odd ids */
@@ -262,7 +262,7 @@ static void a_centroid_without_rows_is_no_row(void **state) {
     efface_kmeans_params params = params_of_tree(1, 1, 2, 4);
     params.empty = EFFACE_EMPTY_KEEP;
     for (int weighed = 0; weighed < 2; weighed++) {
-        params.weigh_centroids = weighed;
+        params.tree.weigh_centroids = weighed;
         pair p = make_pair(&params, 6, 1, values);
         const ef_node *const leaf = node_of(&p, 1, 0);
         assert_int_equal(leaf->model->plan.n_clusters, 2);
@@ -290,10 +290,10 @@ static void weights_climb_too(void **state) {
     float values[60];
     fill_two_places(values, 60);
     efface_kmeans_params params = params_of_steady_tree(2, 2, 2, 3);
-    params.node_method = EFFACE_METHOD_QUANTIZED;
+    params.tree.node_method = EFFACE_METHOD_QUANTIZED;
     uint32_t depths[2];
     for (int weighed = 0; weighed < 2; weighed++) {
-        params.weigh_centroids = weighed;
+        params.tree.weigh_centroids = weighed;
         pair p = make_pair(&params, 60, 1, values);
         uint64_t id = 0;
         while (efface_kmeans_is_seed(p.model, id))
@@ -391,8 +391,8 @@ static void a_preview_leaves_no_trace(void **state) {
     fill_two_places(values, 24);
     for (int method = 0; method < 3; method++) {
         efface_kmeans_params params = params_of_tree(2, 3, 2, 7);
-        params.leaf_method = params.node_method = (efface_method)method;
-        params.weigh_centroids = method == 1;
+        params.tree.leaf_method = params.tree.node_method = (efface_method)method;
+        params.tree.weigh_centroids = method == 1;
         pair p = make_pair(&params, 24, 1, values);
         const sight before = look(&p);
         for (uint64_t id = 0; id < 20; id++) {

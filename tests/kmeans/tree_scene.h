@@ -13,9 +13,9 @@
 static inline efface_kmeans_params params_of_tree(uint32_t height, uint32_t width,
                                                   uint32_t n_clusters, uint64_t seed) {
     efface_kmeans_params p = params_of(EFFACE_METHOD_TREE, n_clusters, seed);
-    p.height = height;
-    p.width = width;
-    p.weigh_centroids = 0;
+    p.tree.height = height;
+    p.tree.width = width;
+    p.tree.weigh_centroids = 0;
     p.bound = 0x1p23;
     return p;
 }

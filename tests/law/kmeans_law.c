@@ -51,7 +51,7 @@ static void make_tiny(trial *t) {
     p->bound = 0x1p23;
     p->column_min = p->column_max = NULL;
     p->epsilon = (double)(1 + below(6)) * 0x1p-23;
-    p->gamma = one_in(2) ? 0.0 : 1.0;
+    p->quantized.gamma = one_in(2) ? 0.0 : 1.0;
     p->iterations = 10;
 }
 
@@ -69,10 +69,10 @@ static void make_close(trial *t) {
     p->bound = 0x1p23;
     p->column_min = p->column_max = NULL;
     p->iterations = 1 + (uint32_t)below(2);
-    p->rate = scaled(1.0f, -1 - (int)below(4));
+    p->pyramid.rate = scaled(1.0f, -1 - (int)below(4));
     p->epsilon = one_in(4) ? (double)(1 + below(6)) * 0x1p-23 : 0.0;
-    p->starts = 2 + (uint32_t)below(6);
-    p->passes = 1 + (uint32_t)below(3);
+    p->pyramid.starts = 2 + (uint32_t)below(6);
+    p->pyramid.passes = 1 + (uint32_t)below(3);
 }
 
 /* Leans a case towards what a change seldom does: empty a cluster, move a centroid by the threshold
@@ -85,7 +85,7 @@ static void lean(trial *t, uint64_t share) {
     case 1:
         p->method = EFFACE_METHOD_QUANTIZED;
         p->epsilon = scaled(1.0f, -1 - (int)below(5));
-        p->gamma = one_in(2) ? 0.0 : p->gamma;
+        p->quantized.gamma = one_in(2) ? 0.0 : p->quantized.gamma;
         p->n_clusters = 2 + (uint32_t)below(8);
         p->empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
         break;
@@ -95,7 +95,7 @@ static void lean(trial *t, uint64_t share) {
     case 5: /* small clusters on a fine lattice */
         p->method = EFFACE_METHOD_QUANTIZED;
         p->epsilon = scaled(1.0f, -23 + (int)below(10));
-        p->gamma = one_in(2) ? 1.0 : 0.5;
+        p->quantized.gamma = one_in(2) ? 1.0 : 0.5;
         p->n_clusters = 2 + (uint32_t)below(8);
         break;
     case 6: /* n / (k d^1.5) near a power of ten, to which the automatic width holds */
@@ -120,38 +120,38 @@ static void branch(trial *t, uint64_t share) {
     switch (below(8)) {
     case 0: /* about as many rows as leaves */
     case 1:
-        p->height = 1 + (uint32_t)below(3);
-        p->width = 2 + (uint32_t)below(p->height == 1 ? 63 : 3);
+        p->tree.height = 1 + (uint32_t)below(3);
+        p->tree.width = 2 + (uint32_t)below(p->tree.height == 1 ? 63 : 3);
         most = 1 + below(24);
         break;
     case 2: /* n about 4, about 32: there the automatic width moves */
     case 3:
-        p->height = p->height == 0 || p->height > 3 ? 1 : p->height;
-        p->width = 0;
+        p->tree.height = p->tree.height == 0 || p->tree.height > 3 ? 1 : p->tree.height;
+        p->tree.width = 0;
         most = (size_t)((one_in(4) ? 400 : 3200) / share + below(5));
         break;
     case 4: /* centroids that a row seldom moves */
-        p->height = 1 + (uint32_t)below(3);
-        p->width = 1 + (uint32_t)below(3);
+        p->tree.height = 1 + (uint32_t)below(3);
+        p->tree.width = 1 + (uint32_t)below(3);
         p->n_clusters = 1 + (uint32_t)below(3);
-        p->depth_clusters = NULL;
-        p->leaf_method = p->node_method = EFFACE_METHOD_QUANTIZED;
+        p->tree.depth_clusters = NULL;
+        p->tree.leaf_method = p->tree.node_method = EFFACE_METHOD_QUANTIZED;
         p->epsilon = scaled(1.0f, -(int)below(6));
-        p->gamma = one_in(2) ? 0.0 : p->gamma;
-        p->weigh_centroids = one_in(8);
+        p->quantized.gamma = one_in(2) ? 0.0 : p->quantized.gamma;
+        p->tree.weigh_centroids = one_in(8);
         break;
     case 5: /* centroids of a few steps, which come back to where they were */
         make_tiny(t);
         p->method = EFFACE_METHOD_TREE;
-        p->height = 1 + (uint32_t)below(3);
-        p->width = 1 + (uint32_t)below(3);
-        p->leaf_method = one_in(3) ? p->leaf_method : EFFACE_METHOD_QUANTIZED;
-        p->node_method = one_in(3) ? p->node_method : EFFACE_METHOD_QUANTIZED;
+        p->tree.height = 1 + (uint32_t)below(3);
+        p->tree.width = 1 + (uint32_t)below(3);
+        p->tree.leaf_method = one_in(3) ? p->tree.leaf_method : EFFACE_METHOD_QUANTIZED;
+        p->tree.node_method = one_in(3) ? p->tree.node_method : EFFACE_METHOD_QUANTIZED;
         break;
     default: break;
     }
     /* As many clusters as before, but where the height has grown. */
-    for (uint32_t l = 0; l < p->height && p->depth_clusters != NULL; l++)
+    for (uint32_t l = 0; l < p->tree.height && p->tree.depth_clusters != NULL; l++)
         if (t->depth_clusters[l] == 0)
             t->depth_clusters[l] = 1 + (uint32_t)below(4);
     t->rows.n = t->rows.n < most ? t->rows.n : most;
@@ -169,9 +169,9 @@ static void calm_values(trial *t) {
 static void calm_parameters(trial *t) {
     efface_kmeans_params *const p = &t->params;
     p->n_clusters = 1 + (uint32_t)below(4);
-    p->rate = 1.0 / 16.0;
+    p->pyramid.rate = 1.0 / 16.0;
     p->epsilon = p->method == EFFACE_METHOD_LLOYD ? p->epsilon : 0.25;
-    p->gamma = 0.2;
+    p->quantized.gamma = 0.2;
     t->rows.weights = NULL;
 }
 
@@ -187,8 +187,8 @@ static void settle(law_params *params, const trial *t) {
         room->params.column_min = room->low;
         room->params.column_max = room->high;
     }
-    if (t->params.depth_clusters != NULL)
-        room->params.depth_clusters = room->depth_clusters;
+    if (t->params.tree.depth_clusters != NULL)
+        room->params.tree.depth_clusters = room->depth_clusters;
 }
 
 static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *stream) {
@@ -254,17 +254,17 @@ static void read_tree(kmeans_room *room, law_bytes *in) {
     static const uint32_t most[] = {64, 64, 10, 5}; /* so that there are at most 125 leaves */
     efface_kmeans_params *const p = &room->params;
     const unsigned a = law_take(in), b = law_take(in), c = law_take(in);
-    p->height = a & 3;
-    p->leaf_method = (efface_method)((a >> 2 & 3) % 3);
-    p->node_method = (efface_method)((a >> 4 & 3) % 3);
-    p->width = widths[b % 10];
-    if (p->width > most[p->height])
-        p->width = 2 + p->width % 3;
+    p->tree.height = a & 3;
+    p->tree.leaf_method = (efface_method)((a >> 2 & 3) % 3);
+    p->tree.node_method = (efface_method)((a >> 4 & 3) % 3);
+    p->tree.width = widths[b % 10];
+    if (p->tree.width > most[p->tree.height])
+        p->tree.width = 2 + p->tree.width % 3;
     if (c == 0)
         return;
     for (unsigned l = 0; l < 3; l++)
         room->depth_clusters[l] = 1 + (c >> 2 * l & 3);
-    p->depth_clusters = room->depth_clusters;
+    p->tree.depth_clusters = room->depth_clusters;
 }
 
 static void read_bounds(kmeans_room *room, uint32_t d, unsigned which) {
@@ -300,19 +300,19 @@ static void read(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
     p->empty = b >= 128 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
     p->scale = (c & 1) != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     read_bounds(room, d, c >> 1 & 3);
-    p->weigh_centroids = c >> 3 & 1;
+    p->tree.weigh_centroids = c >> 3 & 1;
     p->candidates = candidates[c >> 5 & 3];
     p->epsilon = epsilons[(e & 15) % 9];
-    p->gamma = gammas[e >> 4 & 3];
+    p->quantized.gamma = gammas[e >> 4 & 3];
     const unsigned f = law_take(in);
-    p->rate = rates[f & 7];
-    p->passes = 1 + (f >> 3 & 3);
-    p->starts = 1 + (f >> 5);
+    p->pyramid.rate = rates[f & 7];
+    p->pyramid.passes = 1 + (f >> 3 & 3);
+    p->pyramid.starts = 1 + (f >> 5);
     p->common.seed = law_take(in);
     p->common.n_threads = 1;
     read_tree(room, in);
-    const bool may_redraw =
-        p->method == EFFACE_METHOD_QUANTIZED || (p->method == EFFACE_METHOD_TREE && p->height != 0);
+    const bool may_redraw = p->method == EFFACE_METHOD_QUANTIZED ||
+                            (p->method == EFFACE_METHOD_TREE && p->tree.height != 0);
     if (!lawful && may_redraw && (c & 16) != 0)
         p->redraw = EFFACE_REDRAW_FRESH;
 }
@@ -337,14 +337,14 @@ static void choose(law_params *params, unsigned way, uint32_t d) {
     p->n_clusters = 4;
     p->iterations = 5;
     p->candidates = way == GREEDY ? 2 : 1;
-    p->rate = 0.25; /* or so few rows have no sample */
-    p->starts = 2;
-    p->passes = 2;
+    p->pyramid.rate = 0.25; /* or so few rows have no sample */
+    p->pyramid.starts = 2;
+    p->pyramid.passes = 2;
     p->epsilon = way == COARSE ? 1.0 : 0.0;
-    p->height = way == TALL_TREE ? 2 : 1;
-    p->width = way == TALL_TREE ? 2 : 3;
-    p->leaf_method = way == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
-    p->node_method = EFFACE_METHOD_QUANTIZED;
+    p->tree.height = way == TALL_TREE ? 2 : 1;
+    p->tree.width = way == TALL_TREE ? 2 : 3;
+    p->tree.leaf_method = way == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
+    p->tree.node_method = EFFACE_METHOD_QUANTIZED;
     p->common.seed = 20191105;
     p->common.n_threads = 1;
     if (way != MINMAX && way != QUANTIZED && way != COARSE && way != TALL_TREE)
@@ -379,7 +379,7 @@ static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tre
 /* A tree without height is the method of its leaves. */
 static unsigned method_of(const law_params *params) {
     const efface_kmeans_params *const p = kmeans_of(params);
-    return p->method == EFFACE_METHOD_TREE && p->height == 0 ? p->leaf_method : p->method;
+    return p->method == EFFACE_METHOD_TREE && p->tree.height == 0 ? p->tree.leaf_method : p->method;
 }
 
 static bool needs_rows(const law_params *params, bool range_lost) {

@@ -204,8 +204,8 @@ static void compare_visits(const law_step *step) {
     const bool is_tree = inside(step->model)->tree != NULL;
     const uint64_t said = step->preview->rows_visited, visited = step->report->rows_visited;
     /* A preview of such a tree leaves less behind of what keeps requests short. */
-    const bool forgets = is_tree && (p->leaf_method == EFFACE_METHOD_PYRAMID ||
-                                     p->node_method == EFFACE_METHOD_PYRAMID);
+    const bool forgets = is_tree && (p->tree.leaf_method == EFFACE_METHOD_PYRAMID ||
+                                     p->tree.node_method == EFFACE_METHOD_PYRAMID);
     assert_true(forgets || said >= visited);
     if (is_tree) /* which does all the work to say it */
         assert_true(forgets || said == visited);
@@ -226,11 +226,11 @@ void kmeans_meet(const law_params *params, const efface_model *model) {
     const efface_kmeans_params *const p = kmeans_of(params);
     if (p->method != EFFACE_METHOD_TREE)
         return;
-    grown.heights[p->height]++;
+    grown.heights[p->tree.height]++;
     grown.widths[inside(model)->plan.width <= MOST_WIDTH ? inside(model)->plan.width : 0]++;
-    grown.weighed[p->weigh_centroids != 0]++;
-    grown.leaves[p->leaf_method]++;
-    grown.nodes[p->node_method]++;
+    grown.weighed[p->tree.weigh_centroids != 0]++;
+    grown.leaves[p->tree.leaf_method]++;
+    grown.nodes[p->tree.node_method]++;
 }
 
 static void print_steps(unsigned long steps, const unsigned long *actions,

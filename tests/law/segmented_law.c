@@ -75,12 +75,13 @@ static void take_kmeans(segmented_room *room, const law_params *from, const uint
         room->low[j] = feature ? kmeans->column_min[from_column] : 1.0f; /* not looked at */
         room->high[j] = feature ? kmeans->column_max[from_column] : -1.0f;
     }
-    if (kmeans->depth_clusters != NULL)
-        memcpy(room->depth_clusters, kmeans->depth_clusters,
-               kmeans->height * sizeof *room->depth_clusters);
+    if (kmeans->tree.depth_clusters != NULL)
+        memcpy(room->depth_clusters, kmeans->tree.depth_clusters,
+               kmeans->tree.height * sizeof *room->depth_clusters);
     p->kmeans.column_min = kmeans->column_min != NULL ? room->low : NULL;
     p->kmeans.column_max = kmeans->column_max != NULL ? room->high : NULL;
-    p->kmeans.depth_clusters = kmeans->depth_clusters != NULL ? room->depth_clusters : NULL;
+    p->kmeans.tree.depth_clusters =
+        kmeans->tree.depth_clusters != NULL ? room->depth_clusters : NULL;
 }
 
 /* Names the columns that have no source as targets, in any order. */

@@ -586,7 +586,7 @@ static void labels_and_loss_follow(void **state) {
     for (int method = 0; method < 3; method++) {
         pair p = make_twenty();
         p.params.method = (efface_method)method;
-        p.params.passes = 2;
+        p.params.pyramid.passes = 2;
         efface_model_free(p.model);
         p.model = fit(p.data, &p.params);
         const float values[2] = {3.0F, 3.0F};

@@ -36,8 +36,8 @@ static efface_data *make_set(void) {
 
 static pair make(int method) {
     pair p = {.data = make_set(), .params = params_of(methods[method], 3, 5)};
-    p.params.rate = 0.5;
-    p.params.width = 3;
+    p.params.pyramid.rate = 0.5;
+    p.params.tree.width = 3;
     p.params.bound = 64.0;
     p.model = fit(p.data, &p.params);
     return p;

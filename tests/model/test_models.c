@@ -38,8 +38,8 @@ static efface_kmeans_params params_of_model(int i) {
                                                     EFFACE_METHOD_PYRAMID, EFFACE_METHOD_TREE,
                                                     EFFACE_METHOD_LLOYD,   EFFACE_METHOD_QUANTIZED};
     efface_kmeans_params p = params_of(methods[i], 3 + (uint32_t)i % 3, 100 + (uint64_t)i);
-    p.rate = 0.5;
-    p.width = 3;
+    p.pyramid.rate = 0.5;
+    p.tree.width = 3;
     p.scale = i == 1 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     p.bound = i == N_MODELS - 1 ? 64.0 : 0.0;
     return p;

@@ -65,9 +65,9 @@ static void choose_sample(efface_kmeans_params *p) {
     static const double epsilons[] = {0.0, 0.0, 0.0, 0.0, 0.0, 1e-12, 0x1p-10, 0.25};
     static const double rates[] = {0.0, 1.0, 0.5, 0.3, 0.1, 1.0 / 64.0, 1e-9};
     static const uint32_t passes[] = {1, 1, 1, 1, 2, 3};
-    p->rate = rates[below(7)];
-    p->passes = passes[below(6)];
-    p->starts = one_in(3) ? 1 : 1 + (uint32_t)below(5);
+    p->pyramid.rate = rates[below(7)];
+    p->pyramid.passes = passes[below(6)];
+    p->pyramid.starts = one_in(3) ? 1 : 1 + (uint32_t)below(5);
     if (p->method == EFFACE_METHOD_PYRAMID)
         p->epsilon = epsilons[below(8)];
 }
@@ -92,7 +92,7 @@ static void choose_parameters(trial *t) {
     p->iterations = one_in(8) ? 1 + (uint32_t)below(30) : iterations[below(6)];
     p->common.seed = one_in(20) ? 0 : one_in(20) ? UINT64_MAX : next();
     p->empty = one_in(2) ? EFFACE_EMPTY_RESEED : EFFACE_EMPTY_KEEP;
-    p->gamma = one_in(3) ? (double)unit() : gammas[below(7)];
+    p->quantized.gamma = one_in(3) ? (double)unit() : gammas[below(7)];
     p->epsilon = one_in(3) ? (double)spread_out(0.0f, -23, 24) : epsilons[below(8)];
     p->common.n_threads = threads[below(4)];
     choose_sample(p);
@@ -117,7 +117,7 @@ static void let_centroids_meet(trial *t) {
     p->scale = EFFACE_SCALE_NONE;
     p->bound = 0x1p23;
     p->epsilon = (double)(3 + below(4)) * 0x1p-23;
-    p->gamma = one_in(3) ? p->gamma : 0.0;
+    p->quantized.gamma = one_in(3) ? p->quantized.gamma : 0.0;
     p->iterations = 10;
     p->empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
     t->rows.weights = one_in(4) ? t->rows.weights : NULL;
@@ -125,8 +125,8 @@ static void let_centroids_meet(trial *t) {
         return;
     p->n_clusters = 3 + (uint32_t)below(3);
     p->iterations = one_in(3) ? 10 : 1 + (uint32_t)below(2);
-    p->rate = one_in(3) ? 1.0 : one_in(2) ? 0.25 : 0.125;
-    p->epsilon = p->rate == 1.0 ? 0.0 : (double)(6 + below(8)) * 0x1p-23;
+    p->pyramid.rate = one_in(3) ? 1.0 : one_in(2) ? 0.25 : 0.125;
+    p->epsilon = p->pyramid.rate == 1.0 ? 0.0 : (double)(6 + below(8)) * 0x1p-23;
 }
 
 /* Two heavy rows c + v and c - v, which become the seeds, and rows c + w between them whose squared
@@ -167,7 +167,7 @@ static void let_rows_tie(trial *t) {
 static void let_rows_crowd(trial *t) {
     t->params.method = EFFACE_METHOD_PYRAMID;
     t->params.n_clusters = 1;
-    t->params.rate = 0.0;
+    t->params.pyramid.rate = 0.0;
     t->params.epsilon = one_in(2) ? 0.0 : t->params.epsilon;
 }
 
@@ -179,8 +179,8 @@ static void let_rows_gather(trial *t) {
     efface_kmeans_params *p = &t->params;
     p->method = EFFACE_METHOD_PYRAMID;
     p->n_clusters = 1 + (uint32_t)below(4);
-    p->rate = scaled(1.0f, -2 - (int)below(4));
-    p->starts = 2 + (uint32_t)below(7);
+    p->pyramid.rate = scaled(1.0f, -2 - (int)below(4));
+    p->pyramid.starts = 2 + (uint32_t)below(7);
     p->iterations = one_in(3) ? 10 : 1;
     if (one_in(3))
         return;
@@ -190,7 +190,7 @@ static void let_rows_gather(trial *t) {
     for (size_t i = 0; i < t->rows.n * t->rows.d; i++)
         t->values[i] = (float)(below(range) + (square ? 50 * below(2) : 0));
     p->n_clusters = square ? 2 : p->n_clusters;
-    p->starts = square ? 4 + (uint32_t)below(6) : p->starts;
+    p->pyramid.starts = square ? 4 + (uint32_t)below(6) : p->pyramid.starts;
     p->scale = EFFACE_SCALE_NONE;
     p->bound = 0x1p23;
     p->column_min = p->column_max = NULL;
@@ -217,24 +217,24 @@ static void let_rows_branch(trial *t) {
     static const uint32_t heights[] = {0, 1, 1, 1, 1, 2, 2, 3};
     static const uint32_t widths[] = {0, 0, 1, 2, 2, 3, 4, 5, 8, 10, 31, 64};
     efface_kmeans_params *p = &t->params;
-    p->leaf_method = one_in(4) ? methods[below(5)] : p->method;
-    p->node_method = methods[below(5)];
+    p->tree.leaf_method = one_in(4) ? methods[below(5)] : p->method;
+    p->tree.node_method = methods[below(5)];
     p->method = EFFACE_METHOD_TREE;
-    p->height = heights[below(8)];
-    p->width = widths[below(p->height < 2 ? 12 : p->height == 2 ? 11 : 10)];
+    p->tree.height = heights[below(8)];
+    p->tree.width = widths[below(p->tree.height < 2 ? 12 : p->tree.height == 2 ? 11 : 10)];
     if (t->rows.n >= 323 && one_in(4)) {
-        p->height = 7;
-        p->width = 0;
+        p->tree.height = 7;
+        p->tree.width = 0;
     } else if (one_in(30)) {
-        p->height = 8;
-        p->width = 1 + (uint32_t)below(2);
+        p->tree.height = 8;
+        p->tree.width = 1 + (uint32_t)below(2);
     }
-    p->weigh_centroids = one_in(2);
+    p->tree.weigh_centroids = one_in(2);
     if (one_in(2))
         return;
-    for (uint32_t l = 0; l < p->height; l++)
+    for (uint32_t l = 0; l < p->tree.height; l++)
         t->depth_clusters[l] = choose_depth_clusters(t);
-    p->depth_clusters = t->depth_clusters;
+    p->tree.depth_clusters = t->depth_clusters;
 }
 
 #define SKEWED_SALT UINT64_C(0x5CA1E5)

@@ -488,9 +488,9 @@ static uint32_t ceiling_of_log(u128 x) {
 /* m; 0 if no sample pays. */
 static uint64_t wanted_rows(const oracle_model *m) {
     const uint64_t n = m->n, k = m->n_clusters;
-    if (m->params.rate > 0.0) {
+    if (m->params.pyramid.rate > 0.0) {
         uint32_t j = 0;
-        while (j < 40 && m->params.rate <= power_of_two(-(int)j - 1))
+        while (j < 40 && m->params.pyramid.rate <= power_of_two(-(int)j - 1))
             j++;
         const uint64_t rows = (UINT64_C(1) << ceiling_of_log(n)) >> j;
         const uint64_t most = rows > k ? rows : k;
@@ -602,7 +602,7 @@ static void run_starts(oracle_model *m, const oracle_rows *rows, const int32_t *
     for (size_t i = 0; i < m->n; i++)
         in_sample[i] = sample[i] > 0;
     params.method = EFFACE_METHOD_LLOYD;
-    m->n_starts = m->params.starts;
+    m->n_starts = m->params.pyramid.starts;
     m->starts = oracle_make(m->n_starts, sizeof(oracle_model *));
     m->losses = oracle_make(m->n_starts, sizeof *m->losses);
     for (uint32_t r = 0; r < m->n_starts; r++) {
@@ -628,7 +628,7 @@ static void make_pyramid(oracle_model *m, const oracle_rows *rows, const int32_t
             int32_t *at = &centroids[(size_t)c * m->d + j];
             *at = round_to_lattice(m, j, 0, *at, 1);
         }
-    make_levels(m, rows, grid, centroids, m->params.passes);
+    make_levels(m, rows, grid, centroids, m->params.pyramid.passes);
     free(sample);
     free(jury);
 }
@@ -651,7 +651,7 @@ static void make_model(oracle_model *m, const oracle_rows *rows) {
             m->sum_of_squares += (i128)oracle_weight(rows, i) * (g * g);
         }
     if (method == EFFACE_METHOD_QUANTIZED)
-        m->q = (uint32_t)round_positive(m->params.gamma * 65536.0);
+        m->q = (uint32_t)round_positive(m->params.quantized.gamma * 65536.0);
     if (method == EFFACE_METHOD_QUANTIZED ||
         (method == EFFACE_METHOD_PYRAMID && m->params.epsilon > 0.0))
         m->eps = lattice_width(m);
@@ -675,8 +675,8 @@ oracle_model *oracle_fit_drawn(const oracle_rows *rows, const efface_kmeans_para
     m->draws = draws;
     if (draws.all > 0)
         m->params.common.seed = oracle_tape(params->common.seed, 7, 0, draws.all, 0);
-    if (params->method == EFFACE_METHOD_TREE && params->height == 0)
-        m->params.method = params->leaf_method;
+    if (params->method == EFFACE_METHOD_TREE && params->tree.height == 0)
+        m->params.method = params->tree.leaf_method;
     m->n = rows->n;
     m->d = rows->d;
     for (size_t i = 0; i < m->n; i++)

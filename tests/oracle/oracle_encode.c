@@ -102,8 +102,8 @@ static void write_state(const oracle_model *m, writer *w) {
     put(w, (oracle_u128)m->total_weight, 8);
     put(w, (oracle_u128)m->sum_of_squares, 16);
     if (method == EFFACE_METHOD_PYRAMID) {
-        put(w, m->params.passes, 4);
-        put(w, m->params.starts, 4);
+        put(w, m->params.pyramid.passes, 4);
+        put(w, m->params.pyramid.starts, 4);
         put(w, m->chosen, 4);
         put(w, m->shift, 4);
         put(w, m->n_in_sample, 8);
@@ -135,9 +135,9 @@ static void write_tree(const oracle_model *m, writer *w) {
     put(w, m->d, 4);
     put(w, tree->height, 4);
     put(w, tree->width, 4);
-    put_method(w, m->params.leaf_method);
-    put_method(w, m->params.node_method);
-    put(w, m->params.weigh_centroids ? 1 : 0, 4);
+    put_method(w, m->params.tree.leaf_method);
+    put_method(w, m->params.tree.node_method);
+    put(w, m->params.tree.weigh_centroids ? 1 : 0, 4);
     for (uint32_t l = 0; l <= tree->height; l++)
         put(w, tree->n_asked[l], 4);
     put(w, m->params.scale == EFFACE_SCALE_MINMAX ? 1 : 0, 4);

@@ -33,7 +33,7 @@ static oracle_model *fit_centroids(const oracle_model *m, uint32_t l, size_t i,
     oracle_rows rows = {0, m->d, values, ids, weights};
     for (uint32_t c = 0; c < tree->width; c++)
         for (uint32_t own = 0; children[c] != NULL && own < children[c]->n_clusters; own++) {
-            const int64_t weight = m->params.weigh_centroids ? masses(children[c])[own] : 1;
+            const int64_t weight = m->params.tree.weigh_centroids ? masses(children[c])[own] : 1;
             if (weight == 0)
                 continue;
             for (uint32_t j = 0; j < m->d; j++)
@@ -82,14 +82,14 @@ static void make_node(oracle_model *m, const oracle_rows *rows, const size_t *le
         unsigned char *wanted = oracle_make(rows->n, sizeof *wanted);
         for (size_t row = 0; row < rows->n; row++)
             wanted[row] = leaves[row] == i;
-        params.method = m->params.leaf_method;
+        params.method = m->params.tree.leaf_method;
         tree->nodes[l][i] = oracle_fit_part(rows, wanted, NULL, &params);
         free(wanted);
         return;
     }
     for (uint32_t c = 0; c < tree->width; c++)
         make_node(m, rows, leaves, l + 1, i * tree->width + c);
-    params.method = m->params.node_method;
+    params.method = m->params.tree.node_method;
     params.scale = EFFACE_SCALE_NONE;
     params.bound = 0x1p23;
     tree->nodes[l][i] = fit_centroids(m, l, i, &params);
@@ -99,11 +99,11 @@ void oracle_grow_tree(oracle_model *m, const oracle_rows *rows) {
     const efface_kmeans_params *p = &m->params;
     oracle_tree *tree = oracle_make(1, sizeof *tree);
     m->tree = tree;
-    tree->height = p->height;
-    tree->width = p->width > 0 ? p->width : automatic_width(m->n, p->height);
+    tree->height = p->tree.height;
+    tree->width = p->tree.width > 0 ? p->tree.width : automatic_width(m->n, p->tree.height);
     for (uint32_t l = 0; l <= tree->height; l++) {
         tree->n_asked[l] =
-            l > 0 && p->depth_clusters != NULL ? p->depth_clusters[l - 1] : p->n_clusters;
+            l > 0 && p->tree.depth_clusters != NULL ? p->tree.depth_clusters[l - 1] : p->n_clusters;
         tree->n_nodes[l] = l == 0 ? 1 : tree->n_nodes[l - 1] * tree->width;
         tree->nodes[l] = oracle_make(tree->n_nodes[l], sizeof(oracle_model *));
     }

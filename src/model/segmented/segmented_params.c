@@ -74,7 +74,7 @@ static const void *copy_list(unsigned char **to, const void *from, size_t n) {
 efface_params *ef_segmented_copy_params(const efface_params *common, uint32_t n_columns) {
     const efface_segmented_params *const params = (const void *)common;
     const efface_kmeans_params *const kmeans = &params->kmeans;
-    const size_t n_depths = kmeans->method == EFFACE_METHOD_TREE ? kmeans->height : 0;
+    const size_t n_depths = kmeans->method == EFFACE_METHOD_TREE ? kmeans->tree.height : 0;
     efface_segmented_params *const copy =
         ef_alloc(1, sizeof *copy + 4 * (params->n_targets + n_depths + 2 * (size_t)n_columns));
     if (copy == NULL)
@@ -82,7 +82,7 @@ efface_params *ef_segmented_copy_params(const efface_params *common, uint32_t n_
     unsigned char *to = (unsigned char *)(copy + 1);
     *copy = *params;
     copy->targets = copy_list(&to, params->targets, params->n_targets);
-    copy->kmeans.depth_clusters = copy_list(&to, kmeans->depth_clusters, n_depths);
+    copy->kmeans.tree.depth_clusters = copy_list(&to, kmeans->tree.depth_clusters, n_depths);
     copy->kmeans.column_min = copy_list(&to, kmeans->column_min, n_columns);
     copy->kmeans.column_max = copy_list(&to, kmeans->column_max, n_columns);
     return &copy->common;

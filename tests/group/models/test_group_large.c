@@ -68,42 +68,42 @@ static void pyramid(params *p) {
     choose_lloyd(&p->kmeans);
     p->kmeans.method = EFFACE_METHOD_PYRAMID;
     p->kmeans.n_clusters = 3;
-    p->kmeans.rate = 0.03;
-    p->kmeans.starts = 5;
+    p->kmeans.pyramid.rate = 0.03;
+    p->kmeans.pyramid.starts = 5;
 }
 
 static void tall_pyramid(params *p) {
     pyramid(p);
-    p->kmeans.passes = 3;
+    p->kmeans.pyramid.passes = 3;
     p->kmeans.candidates = 1;
 }
 
 static void coarse_pyramid(params *p) {
     pyramid(p);
     p->kmeans.epsilon = 0x1p-5;
-    p->kmeans.starts = 2;
+    p->kmeans.pyramid.starts = 2;
 }
 
 static void tree(params *p) {
     choose_lloyd(&p->kmeans);
     p->kmeans.method = EFFACE_METHOD_TREE;
-    p->kmeans.height = 1;
+    p->kmeans.tree.height = 1;
 }
 
 static void sampled_tree(params *p) {
     tree(p);
-    p->kmeans.width = 2;
-    p->kmeans.height = 2;
+    p->kmeans.tree.width = 2;
+    p->kmeans.tree.height = 2;
     p->kmeans.n_clusters = 2;
-    p->kmeans.rate = 0.1;
-    p->kmeans.leaf_method = EFFACE_METHOD_PYRAMID;
-    p->kmeans.node_method = EFFACE_METHOD_QUANTIZED;
+    p->kmeans.pyramid.rate = 0.1;
+    p->kmeans.tree.leaf_method = EFFACE_METHOD_PYRAMID;
+    p->kmeans.tree.node_method = EFFACE_METHOD_QUANTIZED;
 }
 
 /* Most ranks have no row of most leaves. */
 static void wide_tree(params *p) {
     tree(p);
-    p->kmeans.width = 500;
+    p->kmeans.tree.width = 500;
     p->kmeans.n_clusters = 3;
 }
 
@@ -111,9 +111,9 @@ static void wide_tree(params *p) {
 static void many_clusters(params *p) {
     pyramid(p);
     p->kmeans.n_clusters = 260;
-    p->kmeans.rate = 0.5;
+    p->kmeans.pyramid.rate = 0.5;
     p->kmeans.candidates = 1;
-    p->kmeans.starts = 1;
+    p->kmeans.pyramid.starts = 1;
     p->kmeans.iterations = 2;
 }
 

@@ -144,13 +144,13 @@ static efface_kmeans_params params_of(unsigned way, unsigned seed) {
     params.scale = way % 2 == 0 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX;
     params.bound = way % 2 == 0 ? BOUND : 0.0;
     params.candidates = 1 + seed % 2;
-    params.rate = 0.25;
-    params.starts = 2;
+    params.pyramid.rate = 0.25;
+    params.pyramid.starts = 2;
     params.n_clusters = 6;
     params.iterations = 5;
     params.common.seed = seed;
     params.common.n_threads = 1;
-    params.width = 4;
+    params.tree.width = 4;
     return params;
 }
 

@@ -81,8 +81,8 @@ static void fit_models(scene *s) {
     lloyd.method = EFFACE_METHOD_LLOYD;
     tree = lloyd;
     tree.method = EFFACE_METHOD_TREE;
-    tree.height = 1;
-    tree.width = 3;
+    tree.tree.height = 1;
+    tree.tree.width = 3;
     efface_sums_params_init(&bayes);
     bayes.view = EFFACE_VIEW_BAYES;
     efface_segmented_params_init(&segmented);

@@ -114,7 +114,7 @@ static inline void scene_kmeans_init(efface_kmeans_params *p, efface_method meth
     p->n_clusters = 3;
     p->iterations = 3;
     p->candidates = 1;
-    p->rate = 0.25;
+    p->pyramid.rate = 0.25;
     p->common.seed = seed;
     p->common.n_threads = 1;
 }

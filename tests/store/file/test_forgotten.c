@@ -106,10 +106,10 @@ static efface_store *make_store(const char *name, size_t n) {
         efface_kmeans_params_init(&params[i]);
         params[i].method = (efface_method)i;
         params[i].candidates = 1;
-        params[i].rate = 0.25; /* or pyramid would work as lloyd with so few rows */
+        params[i].pyramid.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
         params[i].n_clusters = 3;
         params[i].iterations = 3;
-        params[i].width = 2;
+        params[i].tree.width = 2;
         params[i].scale = i % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     }
     const efface_new_model models[] = {

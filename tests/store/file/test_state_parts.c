@@ -181,7 +181,7 @@ static void sections_are_levels_and_nodes(void **state) {
     efface_kmeans_params params = large_params();
     REQUIRE_OK(fit_plain(store, "levels", &params, NULL, 0, error));
     params.method = EFFACE_METHOD_TREE;
-    params.width = 2;
+    params.tree.width = 2;
     REQUIRE_OK(fit_plain(store, "nodes", &params, NULL, 0, error));
     (void)snprintf(sql, sizeof sql, "%s1", last);
     assert_in_range(sql_number(in_folder(STORE), sql), 1, params.iterations + 1);

@@ -84,7 +84,7 @@ static efface_kmeans_params some_params(efface_method method) {
     params.common.seed = 11;
     params.common.n_threads = 1;
     params.epsilon = 0.25;
-    params.rate = 1.0 / 8.0;
+    params.pyramid.rate = 1.0 / 8.0;
     return params;
 }
 

@@ -52,7 +52,7 @@ static inline efface_kmeans_params params_of(efface_method method) {
     efface_kmeans_params_init(&params);
     params.method = method;
     params.candidates = 1;
-    params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
+    params.pyramid.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.n_clusters = 3;
     params.common.seed = 20191105 + (uint64_t)method;
     params.iterations = 4;

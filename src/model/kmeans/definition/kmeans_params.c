@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PARAMS_VERSION 5      /* of the struct: moves when it gets other fields */
+#define PARAMS_VERSION 6      /* of the struct: moves when it gets other fields */
 #define MAX_RARE 40           /* a sample has at least the part 2^-40 of the rows, */
 #define USUAL_PART 32         /* automatically this part, or if need be */
 #define LARGEST_PART 16       /* this, */
@@ -23,12 +23,10 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .method = EFFACE_METHOD_PYRAMID,
         .n_clusters = 8,
         .iterations = 10,
-        .gamma = 0.2,
-        .passes = 1,
-        .starts = 4,
-        .height = 1,
-        .weigh_centroids = 1,
-        .keep_margins = 1,
+        .lloyd = {.keep_margins = 1},
+        .quantized = {.gamma = 0.2},
+        .pyramid = {.passes = 1, .starts = 4},
+        .tree = {.height = 1, .weigh_centroids = 1},
     };
 }
 
@@ -82,9 +80,9 @@ static uint32_t given_rate(double rate) {
  * it says hardly more. Numbers of rows are rounded to powers of two, so that they hardly ever move.
  */
 static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint32_t k) {
-    if (params->rate > 0.0) {
+    if (params->pyramid.rate > 0.0) {
         /* n may be any number in bytes that are damaged. */
-        const ef_u128 part = ((ef_u128)1 << ef_log_up(n)) >> given_rate(params->rate);
+        const ef_u128 part = ((ef_u128)1 << ef_log_up(n)) >> given_rate(params->pyramid.rate);
         const ef_u128 most = part > k ? part : k;
         return most < n ? (uint64_t)most : n;
     }
@@ -113,24 +111,24 @@ static bool is_flat(efface_method method) {
 }
 
 static efface_status check_tree(const efface_kmeans_params *p, efface_error *error) {
-    if (!is_flat(p->leaf_method) || !is_flat(p->node_method))
+    if (!is_flat(p->tree.leaf_method) || !is_flat(p->tree.node_method))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the method of nodes and leaves must be lloyd, quantized or pyramid");
-    if (p->height > EF_MOST_HEIGHT)
+    if (p->tree.height > EF_MOST_HEIGHT)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the height of a tree must be 0 to %d, not %" PRIu32, EF_MOST_HEIGHT,
-                       p->height);
-    if (p->width != 0 && ef_tree_leaves(p->width, p->height) == 0)
+                       p->tree.height);
+    if (p->tree.width != 0 && ef_tree_leaves(p->tree.width, p->tree.height) == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "a tree of width %" PRIu32 " and height %" PRIu32 " would have more than "
                        "%" PRIu32 " leaves; give a smaller width, or 0 to derive it",
-                       p->width, p->height, EF_MOST_LEAVES);
-    for (uint32_t l = 0; p->depth_clusters != NULL && l < p->height; l++)
-        if (p->depth_clusters[l] == 0 || p->depth_clusters[l] > EFFACE_MAX_CLUSTERS)
+                       p->tree.width, p->tree.height, EF_MOST_LEAVES);
+    for (uint32_t l = 0; p->tree.depth_clusters != NULL && l < p->tree.height; l++)
+        if (p->tree.depth_clusters[l] == 0 || p->tree.depth_clusters[l] > EFFACE_MAX_CLUSTERS)
             return ef_fail(error, EFFACE_E_ARGUMENT,
                            "the number of clusters at depth %" PRIu32
                            " must be 1 to %u, not %" PRIu32,
-                           l + 1, EFFACE_MAX_CLUSTERS, p->depth_clusters[l]);
+                           l + 1, EFFACE_MAX_CLUSTERS, p->tree.depth_clusters[l]);
     return EFFACE_OK;
 }
 
@@ -164,24 +162,25 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "epsilon must be above 0 (a part of the domain), or 0 to derive it, not %g",
                        p->epsilon);
-    if (!(p->gamma >= 0.0 && p->gamma <= 1.0))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "gamma must be 0 to 1, not %g", p->gamma);
-    const bool may_redraw =
-        p->method == EFFACE_METHOD_QUANTIZED || (p->method == EFFACE_METHOD_TREE && p->height != 0);
+    if (!(p->quantized.gamma >= 0.0 && p->quantized.gamma <= 1.0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "gamma must be 0 to 1, not %g",
+                       p->quantized.gamma);
+    const bool may_redraw = p->method == EFFACE_METHOD_QUANTIZED ||
+                            (p->method == EFFACE_METHOD_TREE && p->tree.height != 0);
     if (p->redraw != EFFACE_REDRAW_SAME && (p->redraw != EFFACE_REDRAW_FRESH || !may_redraw))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "redraw must be same; fresh, which is outside the law, is for quantized and "
                        "for trees of height 1 or more only");
-    if (!(p->rate >= 0.0 && p->rate <= 1.0))
+    if (!(p->pyramid.rate >= 0.0 && p->pyramid.rate <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the rate must be above 0 and at most 1, or 0 to derive it, not %g",
-                       p->rate);
-    if (p->passes == 0 || p->passes > MAX_PASSES)
+                       p->pyramid.rate);
+    if (p->pyramid.passes == 0 || p->pyramid.passes > MAX_PASSES)
         return ef_fail(error, EFFACE_E_ARGUMENT, "passes must be 1 to %d, not %" PRIu32, MAX_PASSES,
-                       p->passes);
-    if (p->starts == 0 || p->starts > MAX_STARTS)
+                       p->pyramid.passes);
+    if (p->pyramid.starts == 0 || p->pyramid.starts > MAX_STARTS)
         return ef_fail(error, EFFACE_E_ARGUMENT, "starts must be 1 to %d, not %" PRIu32, MAX_STARTS,
-                       p->starts);
+                       p->pyramid.starts);
     if (p->method == EFFACE_METHOD_TREE) {
         const efface_status status = check_tree(p, error);
         if (status != EFFACE_OK)
@@ -194,8 +193,8 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
 
 efface_kmeans_params ef_params_used(const efface_kmeans_params *params) {
     efface_kmeans_params used = *params;
-    if (used.method == EFFACE_METHOD_TREE && used.height == 0)
-        used.method = used.leaf_method; /* the root is a leaf */
+    if (used.method == EFFACE_METHOD_TREE && used.tree.height == 0)
+        used.method = used.tree.leaf_method; /* the root is a leaf */
     return used;
 }
 
@@ -214,10 +213,10 @@ void ef_kmeans_plan_fixed(ef_kmeans_plan *plan, const efface_kmeans_params *para
         .interrupt = {params->common.interrupted, params->common.interrupt_context, NULL},
     };
     if (plan->method == EFFACE_METHOD_QUANTIZED)
-        plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
+        plan->gamma = round_up_half(params->quantized.gamma * (double)EF_GAMMA_ONE);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
-        plan->passes = params->passes;
-        plan->starts = params->starts;
+        plan->passes = params->pyramid.passes;
+        plan->starts = params->pyramid.starts;
     }
 }
 
@@ -247,16 +246,19 @@ efface_status ef_kmeans_plan_init(ef_kmeans_plan *plan, const ef_counts *counts,
         plan->epsilon =
             automatic_epsilon((double)n, (double)plan->n_clusters, (double)counts->n_columns);
     if (plan->method == EFFACE_METHOD_TREE)
-        plan->width = params->width != 0 ? params->width : ef_tree_width(n, params->height);
+        plan->width =
+            params->tree.width != 0 ? params->tree.width : ef_tree_width(n, params->tree.height);
     return EFFACE_OK;
 }
 
 efface_params *ef_params_copy(const efface_params *common, uint32_t n_columns) {
     const efface_kmeans_params *const params = (const void *)common;
     const size_t n_depths =
-        params->method == EFFACE_METHOD_TREE && params->depth_clusters != NULL ? params->height : 0;
+        params->method == EFFACE_METHOD_TREE && params->tree.depth_clusters != NULL
+            ? params->tree.height
+            : 0;
     const size_t n_bounds = params->column_min != NULL ? n_columns : 0;
-    size_t n_bytes = sizeof *params + n_depths * sizeof *params->depth_clusters;
+    size_t n_bytes = sizeof *params + n_depths * sizeof *params->tree.depth_clusters;
     n_bytes += 2 * n_bounds * sizeof *params->column_min;
     efface_kmeans_params *const copy = ef_alloc(1, n_bytes);
     if (copy == NULL)
@@ -264,9 +266,9 @@ efface_params *ef_params_copy(const efface_params *common, uint32_t n_columns) {
     *copy = *params;
     uint32_t *const depths = (uint32_t *)(void *)(copy + 1);
     float *const bounds = (float *)(void *)(depths + n_depths);
-    copy->depth_clusters = n_depths != 0 ? depths : NULL;
+    copy->tree.depth_clusters = n_depths != 0 ? depths : NULL;
     if (n_depths != 0)
-        memcpy(depths, params->depth_clusters, n_depths * sizeof *depths);
+        memcpy(depths, params->tree.depth_clusters, n_depths * sizeof *depths);
     if (n_bounds != 0) {
         memcpy(bounds, params->column_min, n_bounds * sizeof *bounds);
         memcpy(bounds + n_bounds, params->column_max, n_bounds * sizeof *bounds);

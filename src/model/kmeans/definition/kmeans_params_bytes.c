@@ -21,7 +21,7 @@
 void ef_params_write(ef_writer *w, const efface_params *params, uint32_t n_columns) {
     const efface_kmeans_params *const p = (const void *)params;
     const uint32_t n_depths =
-        p->method == EFFACE_METHOD_TREE && p->depth_clusters != NULL ? p->height : 0;
+        p->method == EFFACE_METHOD_TREE && p->tree.depth_clusters != NULL ? p->tree.height : 0;
     ef_write_u32(w, RECORD_VERSION);
     ef_write_u32(w, (uint32_t)p->method);
     ef_write_u32(w, p->n_clusters);
@@ -31,20 +31,20 @@ void ef_params_write(ef_writer *w, const efface_params *params, uint32_t n_colum
     ef_write_f64(w, p->bound);
     ef_write_u32(w, (uint32_t)p->empty);
     ef_write_f64(w, p->epsilon);
-    ef_write_f64(w, p->gamma);
+    ef_write_f64(w, p->quantized.gamma);
     ef_write_u32(w, (uint32_t)p->redraw);
-    ef_write_f64(w, p->rate);
-    ef_write_u32(w, p->passes);
-    ef_write_u32(w, p->starts);
-    ef_write_u32(w, p->height);
-    ef_write_u32(w, p->width);
-    ef_write_u32(w, (uint32_t)p->leaf_method);
-    ef_write_u32(w, (uint32_t)p->node_method);
-    ef_write_u32(w, p->weigh_centroids != 0);
+    ef_write_f64(w, p->pyramid.rate);
+    ef_write_u32(w, p->pyramid.passes);
+    ef_write_u32(w, p->pyramid.starts);
+    ef_write_u32(w, p->tree.height);
+    ef_write_u32(w, p->tree.width);
+    ef_write_u32(w, (uint32_t)p->tree.leaf_method);
+    ef_write_u32(w, (uint32_t)p->tree.node_method);
+    ef_write_u32(w, p->tree.weigh_centroids != 0);
     ef_write_u32(w, p->candidates);
     ef_write_u32(w, n_depths);
     for (uint32_t l = 0; l < n_depths; l++)
-        ef_write_u32(w, p->depth_clusters[l]);
+        ef_write_u32(w, p->tree.depth_clusters[l]);
     ef_write_u32(w, p->column_min != NULL);
     for (uint32_t j = 0; p->column_min != NULL && j < n_columns; j++) {
         ef_write_f32(w, p->column_min[j]);
@@ -61,11 +61,11 @@ static efface_status read_lists(ef_decoder *r, efface_kmeans_params *p, uint32_t
                                 efface_params **out, efface_error *error) {
     uint32_t depths[EF_MOST_HEIGHT];
     const uint32_t n_depths = ef_read_u32(r);
-    if (n_depths != 0 && (n_depths != p->height || n_depths > EF_MOST_HEIGHT))
+    if (n_depths != 0 && (n_depths != p->tree.height || n_depths > EF_MOST_HEIGHT))
         return invalid(error);
     for (uint32_t l = 0; l < n_depths; l++)
         depths[l] = ef_read_u32(r);
-    p->depth_clusters = n_depths != 0 ? depths : NULL;
+    p->tree.depth_clusters = n_depths != 0 ? depths : NULL;
     const bool bounded = ef_read_u32(r) != 0;
     if (bounded && !ef_decoder_has(r, d, 8))
         return invalid(error);
@@ -96,16 +96,16 @@ efface_status ef_params_read(ef_decoder *r, uint32_t n_columns, efface_params **
     p->bound = ef_read_f64(r);
     p->empty = (efface_empty)ef_read_u32(r);
     p->epsilon = ef_read_f64(r);
-    p->gamma = ef_read_f64(r);
+    p->quantized.gamma = ef_read_f64(r);
     p->redraw = (efface_redraw)ef_read_u32(r);
-    p->rate = ef_read_f64(r);
-    p->passes = ef_read_u32(r);
-    p->starts = ef_read_u32(r);
-    p->height = ef_read_u32(r);
-    p->width = ef_read_u32(r);
-    p->leaf_method = (efface_method)ef_read_u32(r);
-    p->node_method = (efface_method)ef_read_u32(r);
-    p->weigh_centroids = ef_read_u32(r) != 0;
+    p->pyramid.rate = ef_read_f64(r);
+    p->pyramid.passes = ef_read_u32(r);
+    p->pyramid.starts = ef_read_u32(r);
+    p->tree.height = ef_read_u32(r);
+    p->tree.width = ef_read_u32(r);
+    p->tree.leaf_method = (efface_method)ef_read_u32(r);
+    p->tree.node_method = (efface_method)ef_read_u32(r);
+    p->tree.weigh_centroids = ef_read_u32(r) != 0;
     p->candidates = ef_read_u32(r);
     if (version != RECORD_VERSION)
         return invalid(error);
@@ -159,9 +159,9 @@ static void tell_real_or_none(ef_listener to, const char *name, double value) {
 }
 
 static bool uses(efface_method method, const efface_kmeans_params *p) {
-    return p->method == method ||
-           (p->method == EFFACE_METHOD_TREE &&
-            (p->leaf_method == method || (p->height > 0 && p->node_method == method)));
+    return p->method == method || (p->method == EFFACE_METHOD_TREE &&
+                                   (p->tree.leaf_method == method ||
+                                    (p->tree.height > 0 && p->tree.node_method == method)));
 }
 
 /* Those that the method looks at. */
@@ -181,23 +181,23 @@ void ef_params_describe(const efface_params *params, ef_listener to) {
     if (quantized || pyramid)
         tell_real_or_none(to, "epsilon", p->epsilon);
     if (quantized)
-        tell_real(to, "gamma", p->gamma);
+        tell_real(to, "gamma", p->quantized.gamma);
     if (quantized || tree)
         tell_text(to, "redraw", p->redraw == EFFACE_REDRAW_FRESH ? "fresh" : "same");
     if (pyramid) {
-        tell_real_or_none(to, "rate", p->rate);
-        tell_whole(to, "passes", p->passes);
-        tell_whole(to, "starts", p->starts);
+        tell_real_or_none(to, "rate", p->pyramid.rate);
+        tell_whole(to, "passes", p->pyramid.passes);
+        tell_whole(to, "starts", p->pyramid.starts);
     }
     if (!tree)
         return;
-    tell_whole_or_none(to, "width", p->width);
-    tell_whole(to, "height", p->height);
-    tell_text(to, "leaf_method", ef_method_name(p->leaf_method));
-    tell_text(to, "node_method", ef_method_name(p->node_method));
+    tell_whole_or_none(to, "width", p->tree.width);
+    tell_whole(to, "height", p->tree.height);
+    tell_text(to, "leaf_method", ef_method_name(p->tree.leaf_method));
+    tell_text(to, "node_method", ef_method_name(p->tree.node_method));
     tell_params(to, (efface_fact){.name = "weigh",
                                   .kind = EFFACE_FACT_YES_NO,
-                                  .whole = p->weigh_centroids != 0,
+                                  .whole = p->tree.weigh_centroids != 0,
                                   .is_parameter = 1});
 }
 

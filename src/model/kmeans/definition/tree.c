@@ -29,12 +29,12 @@ ef_tree *ef_tree_create(const ef_kmeans_plan *plan, const efface_kmeans_params *
     ef_tree *const tree = ef_alloc_zero(1, sizeof *tree);
     if (tree == NULL)
         return NULL;
-    tree->height = params->height;
+    tree->height = params->tree.height;
     tree->width = plan->width;
-    tree->weighed = params->weigh_centroids != 0;
+    tree->weighed = params->tree.weigh_centroids != 0;
     for (uint32_t l = 0; l <= tree->height; l++) {
-        const bool given = l > 0 && params->depth_clusters != NULL;
-        tree->clusters[l] = given ? params->depth_clusters[l - 1] : params->n_clusters;
+        const bool given = l > 0 && params->tree.depth_clusters != NULL;
+        tree->clusters[l] = given ? params->tree.depth_clusters[l - 1] : params->n_clusters;
         tree->n_nodes[l] = ef_tree_leaves(tree->width, l);
         tree->n_all += tree->n_nodes[l];
     }
@@ -85,10 +85,10 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     const ef_domain *const domain = &model->domain;
     const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
     efface_kmeans_params p = model->params;
-    p.keep_margins = 0; /* nodes are small */
-    p.method = leaf ? p.leaf_method : p.node_method;
+    p.lloyd.keep_margins = 0; /* nodes are small */
+    p.method = leaf ? p.tree.leaf_method : p.tree.node_method;
     p.n_clusters = tree->clusters[depth];
-    p.depth_clusters = NULL;
+    p.tree.depth_clusters = NULL;
     p.redraw = EFFACE_REDRAW_SAME; /* the tree sees to it */
     p.common.seed = seed_of_node(model->plan.seed, depth, number, draw);
     /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
@@ -117,8 +117,8 @@ void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, tree->height);
     ef_write_u32(w, tree->width);
-    ef_write_u32(w, ef_method_number(model->params.leaf_method));
-    ef_write_u32(w, ef_method_number(model->params.node_method));
+    ef_write_u32(w, ef_method_number(model->params.tree.leaf_method));
+    ef_write_u32(w, ef_method_number(model->params.tree.node_method));
     ef_write_u32(w, tree->weighed ? 1 : 0);
     for (uint32_t l = 0; l <= tree->height; l++)
         ef_write_u32(w, tree->clusters[l]);
@@ -154,18 +154,18 @@ static efface_status fail_tree(efface_error *error) {
 /* What comes before the nodes. */
 static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
     const efface_kmeans_params *const p = &model->params;
-    bool ok = ef_read_u32(r) == p->height;
+    bool ok = ef_read_u32(r) == p->tree.height;
     model->plan.width = ef_read_u32(r);
-    ok &= ef_read_u32(r) == ef_method_number(p->leaf_method);
-    ok &= ef_read_u32(r) == ef_method_number(p->node_method);
-    ok &= ef_read_u32(r) == (p->weigh_centroids != 0);
-    ok &= p->width == 0 || model->plan.width == p->width;
-    if (!ok || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
+    ok &= ef_read_u32(r) == ef_method_number(p->tree.leaf_method);
+    ok &= ef_read_u32(r) == ef_method_number(p->tree.node_method);
+    ok &= ef_read_u32(r) == (p->tree.weigh_centroids != 0);
+    ok &= p->tree.width == 0 || model->plan.width == p->tree.width;
+    if (!ok || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->tree.height) == 0)
         return fail_tree(error);
     model->tree = ef_tree_create(&model->plan, p);
     if (model->tree == NULL)
         return ef_fail_memory(error);
-    for (uint32_t l = 0; l <= p->height; l++)
+    for (uint32_t l = 0; l <= p->tree.height; l++)
         ok &= ef_read_u32(r) == model->tree->clusters[l];
     ok &= ef_read_u32(r) == (uint32_t)p->scale;
     const int exponent = (int32_t)ef_read_u32(r);
@@ -188,7 +188,7 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
         status = fail_tree(error);
     if (status == EFFACE_OK)
         tree->is_cold = true;
-    for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
+    for (uint32_t l = model->params.tree.height + 1; status == EFFACE_OK && l-- > 0;)
         for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
             ef_node *const node = &tree->nodes[l][i];
             if (model->params.redraw == EFFACE_REDRAW_FRESH)

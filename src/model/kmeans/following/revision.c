@@ -35,7 +35,7 @@ static bool samples(const ef_kmeans *model) {
 /* Whether it is possible, and worth it, to keep margins of the levels: not where centers jump from
  * one point of a lattice to the next, which is farther than most margins. */
 static bool may_want_margins(const ef_kmeans *next) {
-    return next->params.keep_margins && next->plan.method == EFFACE_METHOD_LLOYD &&
+    return next->params.lloyd.keep_margins && next->plan.method == EFFACE_METHOD_LLOYD &&
            next->plan.iterations <= EF_MOST_LEVELS_KEPT &&
            next->plan.n_clusters <= EF_MOST_CLUSTERS_KEPT && ef_positions_are_short(next->n_rows);
 }
@@ -522,15 +522,15 @@ static void estimate(const ef_revision *r, ef_effort *report) {
     const uint64_t iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
     const uint32_t of_lloyd = (uint32_t)iterations + 1;
-    uint32_t all = samples(r->model) ? params->passes : of_lloyd;
+    uint32_t all = samples(r->model) ? params->pyramid.passes : of_lloyd;
     if (r->refit && pyramid) /* it may become the one or the other */
-        all = params->passes > of_lloyd ? params->passes : of_lloyd;
+        all = params->pyramid.passes > of_lloyd ? params->pyramid.passes : of_lloyd;
     const bool anything = r->refit || r->resample || r->plays_again;
     const uint32_t levels = anything ? all : r->build ? all - r->first : 0;
     report->levels_replayed = levels;
     report->rows_visited = n * levels;
     if (pyramid && (r->refit || r->resample))
-        report->rows_visited += n * (1 + params->starts * (iterations + 1));
+        report->rows_visited += n * (1 + params->pyramid.starts * (iterations + 1));
 }
 
 /* Looks, and says what would follow; of a tree it says nothing. */
