@@ -50,12 +50,9 @@ efface_status ef_model_fit_as(const ef_family *wanted, const efface_data *data,
     efface_model *model = NULL;
     void *state = NULL;
     efface_status status = check_fit(wanted, data, params, out, &family, error);
-    if (status == EFFACE_OK)
-        status = ef_check_missing(family, params, data, error);
-    if (status == EFFACE_OK)
-        status = family->fit(data, params, &state, error);
-    if (status == EFFACE_OK)
-        status = ef_model_create(family, state, data->n_columns, &model, error);
+    EF_THEN(status, ef_check_missing(family, params, data, error));
+    EF_THEN(status, family->fit(data, params, &state, error));
+    EF_THEN(status, ef_model_create(family, state, data->n_columns, &model, error));
     status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK) {
         model->stamp = data->stamp;
@@ -124,8 +121,7 @@ efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, ui
     const ef_family *family = NULL;
     void *state = NULL;
     efface_status status = ef_family_check(params, &family, error);
-    if (status == EFFACE_OK)
-        status = family->read(decoder, params, n_columns, &state, error);
+    EF_THEN(status, family->read(decoder, params, n_columns, &state, error));
     if (status == EFFACE_OK && decoder->n_bytes != 0) {
         family->free(state);
         status = ef_fail(error, EFFACE_E_FORMAT,
@@ -145,8 +141,7 @@ efface_status ef_model_attach(efface_model *model, const efface_data *data, effa
                        "belongs to other rows");
     efface_status status =
         ef_check_missing(model->family, model->family->params(model->state), data, error);
-    if (status == EFFACE_OK)
-        status = model->family->attach(model->state, data, error);
+    EF_THEN(status, model->family->attach(model->state, data, error));
     if (status == EFFACE_OK)
         model->stamp = data->stamp;
     return status;
@@ -162,8 +157,7 @@ efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
         bytes != NULL && params != NULL && data != NULL && out != NULL
             ? ef_model_read(&decoder, params, data->n_columns, &model, error)
             : ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
-    if (status == EFFACE_OK)
-        status = ef_model_attach(model, data, error);
+    EF_THEN(status, ef_model_attach(model, data, error));
     status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK)
         *out = model;

@@ -27,6 +27,13 @@ void ef_note_system(efface_error *error, int os_error);
 efface_status ef_fail_state(efface_error *error, const char *what);
 efface_status ef_fail_published(efface_error *error, const char *what);
 
+/* Goes on while all is well: unless `status` is an error already, it becomes what the call returns. */
+#define EF_THEN(status, call)                                                                      \
+    do {                                                                                           \
+        if ((status) == EFFACE_OK)                                                                 \
+            (status) = (call);                                                                     \
+    } while (0)
+
 /* The error of a failed allocation; it formats nothing and cannot fail. */
 efface_status ef_fail_memory(efface_error *error);
 

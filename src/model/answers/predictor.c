@@ -183,8 +183,7 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
         status = read_class_texts(r, p, error);
     if (status == EFFACE_OK && r->n_bytes != n_bytes)
         status = ef_fail_published(error, "the length of its last part");
-    if (status == EFFACE_OK)
-        status = p->family->read_predictor(r, d, &p->part, error);
+    EF_THEN(status, p->family->read_predictor(r, d, &p->part, error));
     if (status == EFFACE_OK && r->n_bytes != 0)
         status = ef_fail_published(error, "bytes are left over");
     return status;

@@ -313,8 +313,7 @@ static efface_status share_groups(const ef_summing *s, efface_error *error) {
         if (n_products != 0)
             memcpy(products + g * n_products, m->products, n_products * sizeof *products);
     }
-    if (status == EFFACE_OK)
-        status = ef_team_sum(team, sums, s->n_groups * n_sums, error);
+    EF_THEN(status, ef_team_sum(team, sums, s->n_groups * n_sums, error));
     if (status == EFFACE_OK && n_products != 0)
         status = ef_team_sum_wide(team, products, s->n_groups * n_products, error);
     for (size_t g = 0; status == EFFACE_OK && g < s->n_groups; g++) {

@@ -471,12 +471,9 @@ efface_status ef_forest_fit(const efface_data *data, const efface_params *common
             : ef_fail(error, EFFACE_E_ARGUMENT,
                       "forests do not work in groups: the rows of a forest must be in one "
                       "process; fit it to a set that has not joined a group");
-    if (status == EFFACE_OK)
-        status = ef_forest_check_weight(f, data->total_weight, error);
-    if (status == EFFACE_OK)
-        status = ef_forest_find_exponent(f, data, &f->exponent, error);
-    if (status == EFFACE_OK)
-        status = ef_forest_take_rows(f, data, true, error);
+    EF_THEN(status, ef_forest_check_weight(f, data->total_weight, error));
+    EF_THEN(status, ef_forest_find_exponent(f, data, &f->exponent, error));
+    EF_THEN(status, ef_forest_take_rows(f, data, true, error));
     if (status == EFFACE_OK) {
         f->totals = (ef_totals){data->n_rows, data->total_weight};
         f->n_taking_part = f->rows.n_slots;
@@ -517,8 +514,7 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
         status = ef_fail(error, EFFACE_E_FORMAT,
                          "the state of the model is damaged or was made with other parameters: it "
                          "belongs to other rows");
-    if (status == EFFACE_OK)
-        status = make_all(f, true, error);
+    EF_THEN(status, make_all(f, true, error));
     f->attached = status == EFFACE_OK;
     f->at_hand = false;
     return status;

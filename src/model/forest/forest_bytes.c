@@ -294,10 +294,8 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
         (kind == 0 ? f->exponent != 0
                    : f->exponent < EF_EXPONENT_MIN || f->exponent > EF_EXPONENT_MAX))
         status = ef_fail_state(error, "its head");
-    if (status == EFFACE_OK)
-        status = ef_forest_check_weight(f, f->totals.total_weight, error);
-    if (status == EFFACE_OK)
-        status = read_classes(r, f, error);
+    EF_THEN(status, ef_forest_check_weight(f, f->totals.total_weight, error));
+    EF_THEN(status, read_classes(r, f, error));
     for (uint32_t t = 0; status == EFFACE_OK && t < n_trees; t++)
         status = read_tree(r, f, &f->trees[t], error);
     if (status == EFFACE_OK)

@@ -297,10 +297,8 @@ efface_status ef_forest_read_predictor(ef_decoder *r, uint32_t d, ef_forest **ou
         (f->target != EFFACE_NO_COLUMN && f->target >= d) || f->exponent < EF_EXPONENT_MIN ||
         f->exponent > EF_EXPONENT_MAX || !ef_decoder_has(r, n_trees, 2 * sizeof(uint32_t)))
         status = ef_fail_published(error, "its head");
-    if (status == EFFACE_OK)
-        status = read_columns(r, f, error);
-    if (status == EFFACE_OK)
-        status = read_classes(r, f, error);
+    EF_THEN(status, read_columns(r, f, error));
+    EF_THEN(status, read_classes(r, f, error));
     if (status == EFFACE_OK) {
         f->trees = ef_alloc_zero(n_trees, sizeof *f->trees);
         if (f->trees == NULL)

@@ -123,8 +123,7 @@ static efface_status find_owned(const efface_data *data, const efface_request *r
             memcpy(named, to->ids, to->n_ids * sizeof *named);
         ef_ids_sort(named, to->n_ids);
         status = check_owners(owners, request->n_owners, error);
-        if (status == EFFACE_OK)
-            status = add_owned(data, request, owners, named, seen, to, error);
+        EF_THEN(status, add_owned(data, request, owners, named, seen, to, error));
     }
     ef_free(owners);
     ef_free(named);
@@ -202,8 +201,7 @@ efface_status ef_take_out(efface_data *data, const efface_request *request, ef_j
     }
     *n_missing = found.n_missing;
     ef_free(found.ids);
-    if (status == EFFACE_OK)
-        status = share_rows(change, data, error);
+    EF_THEN(status, share_rows(change, data, error));
     if (status == EFFACE_OK && data->part != NULL) {
         status = count_missing(&change->all, request, n_missing, error);
         if (status == EFFACE_E_NOT_FOUND)
@@ -335,8 +333,8 @@ efface_status ef_replace_rows(efface_data *data, const efface_rows *rows, ef_joi
         !ef_change_init(&change->own, data->n_columns, n_changes))
         return ef_fail_memory(error);
     efface_status status = data->part != NULL ? find_own(data, rows, &own, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_change_update(&change->own, data, data->part != NULL ? &own.rows : rows, error);
+    EF_THEN(status,
+            ef_change_update(&change->own, data, data->part != NULL ? &own.rows : rows, error));
     ef_free(own.block);
     if (status != EFFACE_OK) {
         ef_joint_free(change);

@@ -180,8 +180,7 @@ efface_status efface_models_forget(efface_model *const *models, size_t n_models,
     ef_joint_change change;
     size_t n_missing = 0;
     efface_status status = check_models(models, n_models, data, error);
-    if (status == EFFACE_OK)
-        status = ef_take_out(data, request, &change, &n_missing, error);
+    EF_THEN(status, ef_take_out(data, request, &change, &n_missing, error));
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const efface_report rows = report_of(ef_joint_seen(&change, data)->n_rows, 0, n_missing);
@@ -196,8 +195,7 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
     ef_joint_change change;
     size_t n_missing = 0;
     efface_status status = check_set(model, data, error);
-    if (status == EFFACE_OK)
-        status = ef_take_out(data, request, &change, &n_missing, error);
+    EF_THEN(status, ef_take_out(data, request, &change, &n_missing, error));
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const ef_change *const seen = ef_joint_seen(&change, data);
@@ -242,8 +240,7 @@ efface_status efface_models_learn(efface_model *const *models, size_t n_models, 
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_rows(models, n_models, data, rows, error);
-    if (status == EFFACE_OK)
-        status = ef_take_in_rows(data, rows, &change, error);
+    EF_THEN(status, ef_take_in_rows(data, rows, &change, error));
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const efface_report done = report_of(0, ef_joint_seen(&change, data)->n_rows, 0);
@@ -257,8 +254,7 @@ efface_status efface_models_update(efface_model *const *models, size_t n_models,
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_rows(models, n_models, data, rows, error);
-    if (status == EFFACE_OK)
-        status = ef_replace_rows(data, rows, &change, error);
+    EF_THEN(status, ef_replace_rows(data, rows, &change, error));
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const efface_report done = report_of(rows->n_rows, rows->n_rows, 0);

@@ -79,9 +79,8 @@ static efface_status make_segments(ef_segmented *s, const efface_data *data, eff
     efface_status status = fits && s->segments != NULL
                                ? ef_segments_of_rows(s, &by, data, s->labels.of, error)
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_segments_sum_up(s, &s->coordinates, data, s->labels.of, s->segments,
-                                    s->n_segments, error);
+    EF_THEN(status, ef_segments_sum_up(s, &s->coordinates, data, s->labels.of, s->segments,
+                                       s->n_segments, error));
     return status;
 }
 
@@ -90,16 +89,14 @@ efface_status ef_segmented_fit(const efface_data *data, const efface_params *com
     const efface_segmented_params *const params = (const void *)common;
     ef_segmented *s = NULL;
     efface_status status = ef_segmented_make(params, data->n_columns, &s, error);
-    if (status == EFFACE_OK)
-        status = ef_coordinates_find_of(&s->coordinates, params->bound, data,
-                                        s->coordinates.exponents, error);
+    EF_THEN(status, ef_coordinates_find_of(&s->coordinates, params->bound, data,
+                                           s->coordinates.exponents, error));
     if (status == EFFACE_OK) {
         ef_coordinates_set(&s->coordinates, s->coordinates.exponents);
         const efface_kmeans_params part = ef_segmented_part_params(s);
         status = ef_kmeans_fit(data, &part, s->ignored, &s->kmeans, error);
     }
-    if (status == EFFACE_OK)
-        status = make_segments(s, data, error);
+    EF_THEN(status, make_segments(s, data, error));
     if (status == EFFACE_OK)
         *state = s;
     else

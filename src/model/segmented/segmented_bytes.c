@@ -105,12 +105,9 @@ efface_status ef_segmented_read(ef_decoder *r, const efface_params *params, uint
     ef_segmented *s = NULL;
     efface_status status =
         ef_segmented_make((const efface_segmented_params *)(const void *)params, d, &s, error);
-    if (status == EFFACE_OK)
-        status = read_exponents(r, s, error);
-    if (status == EFFACE_OK)
-        status = read_segments(r, s, n, error);
-    if (status == EFFACE_OK)
-        status = read_kmeans(r, s, error);
+    EF_THEN(status, read_exponents(r, s, error));
+    EF_THEN(status, read_segments(r, s, n, error));
+    EF_THEN(status, read_kmeans(r, s, error));
     if (status == EFFACE_OK)
         *state = s;
     else
@@ -128,8 +125,7 @@ efface_status ef_segmented_attach(void *state, const efface_data *data, efface_e
             : ef_fail_memory(error);
     if (status == EFFACE_OK && memcmp(exponents, s->coordinates.exponents, n_bytes) != 0)
         status = ef_fail_state(error, "it belongs to other rows");
-    if (status == EFFACE_OK)
-        status = ef_kmeans_attach(s->kmeans, data, error);
+    EF_THEN(status, ef_kmeans_attach(s->kmeans, data, error));
     ef_free(exponents);
     return status;
 }

@@ -261,8 +261,7 @@ efface_status ef_segmented_follow(void *state, const ef_news *news, void **next,
     efface_status status = p->exponents != NULL
                                ? find_exponents(s, news->counts, p->exponents, error)
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_kmeans_follow(s->kmeans, news, &p->kmeans, done, report, error);
+    EF_THEN(status, ef_kmeans_follow(s->kmeans, news, &p->kmeans, done, report, error));
     if (status == EFFACE_OK && *done) {
         const bool moved =
             memcmp(p->exponents, s->coordinates.exponents, d * sizeof *p->exponents) != 0;

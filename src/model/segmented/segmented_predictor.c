@@ -127,10 +127,8 @@ efface_status ef_segmented_read_predictor(ef_decoder *r, uint32_t d, void **out,
     if (p == NULL)
         return ef_fail_memory(error);
     efface_status status = read_targets(r, d, p, error);
-    if (status == EFFACE_OK)
-        status = read_regressions(r, p, error);
-    if (status == EFFACE_OK)
-        status = ef_kmeans_read_predictor(r, d, &p->dividers, error);
+    EF_THEN(status, read_regressions(r, p, error));
+    EF_THEN(status, ef_kmeans_read_predictor(r, d, &p->dividers, error));
     if (status == EFFACE_OK) {
         p->by = *(const ef_kmeans_predictor *)p->dividers;
         if (p->by.n_clusters != p->read->n_segments)

@@ -186,8 +186,7 @@ static efface_status sum_up_by_class(ef_sums *s, const efface_data *data, efface
         takes_part[i] = has_class ? 0 : EF_NO_GROUP;
         all &= has_class;
     }
-    if (status == EFFACE_OK)
-        status = sum_up(s, data, class_of, all ? NULL : takes_part, error);
+    EF_THEN(status, sum_up(s, data, class_of, all ? NULL : takes_part, error));
     ef_free(class_of);
     ef_free(takes_part);
     return status;
@@ -199,11 +198,9 @@ efface_status ef_sums_fit(const efface_data *data, const efface_params *common, 
     const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
     ef_sums *s = NULL;
     efface_status status = ef_ask(&interrupt, error);
-    if (status == EFFACE_OK)
-        status = ef_sums_make(params, data->n_columns, &s, error);
-    if (status == EFFACE_OK)
-        status = ef_coordinates_find_of(&s->coordinates, params->bound, data,
-                                        s->coordinates.exponents, error);
+    EF_THEN(status, ef_sums_make(params, data->n_columns, &s, error));
+    EF_THEN(status, ef_coordinates_find_of(&s->coordinates, params->bound, data,
+                                           s->coordinates.exponents, error));
     if (status == EFFACE_OK) {
         ef_coordinates_set(&s->coordinates, s->coordinates.exponents);
         s->totals = (ef_totals){ef_data_whole(data)->n_rows, ef_data_whole(data)->total_weight};

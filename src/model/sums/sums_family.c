@@ -72,8 +72,7 @@ static efface_status view_of_sums(const ef_sums *of, bool more, const ef_view **
         return EFFACE_OK;
     ef_view *made = NULL, *other = NULL;
     efface_status status = ef_view_check(of, &look, error);
-    if (status == EFFACE_OK)
-        status = ef_view_compute(of, &look, &made, error);
+    EF_THEN(status, ef_view_compute(of, &look, &made, error));
     if (status != EFFACE_OK)
         return status;
     if (!atomic_compare_exchange_strong(kept, &other, made)) {
@@ -361,10 +360,8 @@ static efface_status hand_out(const efface_model *model, efface_view view, const
     predictor *const p = ef_alloc_zero(1, sizeof *p);
     efface_status status =
         p != NULL ? choose_sums(&look, view, params, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_view_check(s, &look, error);
-    if (status == EFFACE_OK)
-        status = ef_view_compute(s, &look, &p->own, error);
+    EF_THEN(status, ef_view_check(s, &look, error));
+    EF_THEN(status, ef_view_compute(s, &look, &p->own, error));
     if (status == EFFACE_OK)
         return ef_predictor_create(&ef_sums_family, p, s->coordinates.n_columns, out, error);
     ef_free(p);

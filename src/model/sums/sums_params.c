@@ -132,10 +132,8 @@ efface_status ef_sums_check_params(const efface_params *common, efface_error *er
     if (params->weight_unit == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the unit of weights must be 1 or more");
     efface_status status = check_summed(params, error);
-    if (status == EFFACE_OK)
-        status = ef_linear_check(&params->linear, error);
-    if (status == EFFACE_OK)
-        status = ef_bayes_check(&params->bayes, error);
+    EF_THEN(status, ef_linear_check(&params->linear, error));
+    EF_THEN(status, ef_bayes_check(&params->bayes, error));
     return status == EFFACE_OK ? ef_discriminant_check(&params->discriminant, error) : status;
 }
 

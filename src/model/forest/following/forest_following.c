@@ -182,8 +182,7 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
     int32_t exponent = 0;
     uint64_t n_visited = 0;
     efface_status status = ef_forest_check_weight(f, r->totals.total_weight, error);
-    if (status == EFFACE_OK)
-        status = ef_forest_find_exponent(f, news->rows, &exponent, error);
+    EF_THEN(status, ef_forest_find_exponent(f, news->rows, &exponent, error));
     if (status == EFFACE_OK) {
         r->change = news->change;
         r->sized = true;

@@ -105,8 +105,8 @@ static efface_status reseed(ef_workspace *space, const ef_run *run, ef_level *le
         ef_workspace_begin_race(space);
         ef_racer best;
         efface_status status = ef_workspace_run(space, race_panels, &race, error);
-        if (status == EFFACE_OK)
-            status = ef_workspace_end_race(space, &best, next + (size_t)race.cluster * d, error);
+        EF_THEN(status,
+                ef_workspace_end_race(space, &best, next + (size_t)race.cluster * d, error));
         if (status != EFFACE_OK)
             return status;
         if (!ef_is_nobody(&best))

@@ -288,8 +288,7 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     if (r->failed || !ok)
         return ef_fail_state(error, "a parameter or a total");
     efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, m->ignored, error);
-    if (status == EFFACE_OK)
-        status = read_seeds(r, m, error);
+    EF_THEN(status, read_seeds(r, m, error));
     if (status == EFFACE_OK && pyramid)
         status = read_pilot(r, m, error);
     if (status == EFFACE_OK && pyramid)

@@ -30,8 +30,7 @@ static efface_status next_centers(ef_level_builder *builder, ef_kmeans *model, u
         if (model->levels[t].counts[c] != 0)
             continue;
         status = ef_builder_prepare(builder, model, error);
-        if (status == EFFACE_OK)
-            status = ef_unpack_labels(builder, model, t, error);
+        EF_THEN(status, ef_unpack_labels(builder, model, t, error));
         break;
     }
     if (status != EFFACE_OK)
@@ -124,8 +123,7 @@ static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
     efface_status status = level != NULL && marks != NULL
                                ? ef_pilot_make(builder, model, marks, error)
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_starts_run(&model->starts, model, builder->data, marks, error);
+    EF_THEN(status, ef_starts_run(&model->starts, model, builder->data, marks, error));
     if (status != EFFACE_OK) {
         ef_free(marks);
         return status;
@@ -191,10 +189,8 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     model->draw = draw;
     model->ignored = ignored;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
-    if (status == EFFACE_OK)
-        status = ef_keep_params(model, params, data->n_columns, error);
-    if (status == EFFACE_OK)
-        status = ef_domain_of(&model->domain, data, ef_params_bounds(params, ignored), error);
+    EF_THEN(status, ef_keep_params(model, params, data->n_columns, error));
+    EF_THEN(status, ef_domain_of(&model->domain, data, ef_params_bounds(params, ignored), error));
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = ef_data_whole(data)->n_rows;

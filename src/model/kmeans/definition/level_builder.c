@@ -38,11 +38,9 @@ void ef_builder_take_margins(ef_level_builder *builder) {
 efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                                 ef_i128 *square_sum, efface_error *error) {
     efface_status status = ef_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK)
-        status = ef_builder_take_labels(builder, error);
-    if (status == EFFACE_OK)
-        status = ef_partition(&builder->space, level, builder->previous, builder->labels,
-                              builder->margins, square_sum, error);
+    EF_THEN(status, ef_builder_take_labels(builder, error));
+    EF_THEN(status, ef_partition(&builder->space, level, builder->previous, builder->labels,
+                                 builder->margins, square_sum, error));
     if (status == EFFACE_OK)
         ef_count_work(&builder->space, model);
     builder->previous = level;

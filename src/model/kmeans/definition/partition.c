@@ -222,10 +222,8 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
     efface_status status = EFFACE_OK;
     if (a.adds)
         status = ef_passes_run(&space->passes, EF_PANEL, clear_labels, &a, error);
-    if (status == EFFACE_OK)
-        status = ef_workspace_run(space, assign_panels, &a, error);
-    if (status == EFFACE_OK)
-        status = collect_partition(space, level, square_sum, error);
+    EF_THEN(status, ef_workspace_run(space, assign_panels, &a, error));
+    EF_THEN(status, collect_partition(space, level, square_sum, error));
     ef_centers_free(&centers);
     return status;
 }

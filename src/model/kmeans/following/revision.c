@@ -116,9 +116,8 @@ static efface_status resample(ef_revision *r, ef_kmeans *model, efface_error *er
     const ef_kept_labels *const kept = ef_labels_kept(next);
     if (status == EFFACE_OK && kept == NULL)
         status = mark_rows(r, error);
-    if (status == EFFACE_OK)
-        status = ef_starts_run(&next->starts, next, r->data, kept != NULL ? kept->codes : r->marks,
-                               error);
+    EF_THEN(status, ef_starts_run(&next->starts, next, r->data,
+                                  kept != NULL ? kept->codes : r->marks, error));
     if (status != EFFACE_OK)
         return status;
     next->start = ef_starts_best(model->plan.starts, next->starts.losses);
@@ -177,8 +176,7 @@ static efface_status play_again(ef_revision *r, efface_error *error) {
     const uint32_t c = m->plan.candidates, n_rounds = m->rounds.n_rounds;
     ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     efface_status status = take_seeds(r, error);
-    if (status == EFFACE_OK)
-        status = ef_builder_prepare(&builder, next, error);
+    EF_THEN(status, ef_builder_prepare(&builder, next, error));
     const ef_seeds seeds = ef_seeds_of(next, m->levels[0].centers);
     for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
         bool has_slots = true;
@@ -239,8 +237,7 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_level_buil
             ef_kept_drop_margins(next->kept, r->first);
         }
     }
-    if (status == EFFACE_OK)
-        status = ef_make_levels(builder, next, r->first, r->loss, error);
+    EF_THEN(status, ef_make_levels(builder, next, r->first, r->loss, error));
     builder->old = NULL;
     ef_center_move_free(&old.move);
     if (next->plan.method != EFFACE_METHOD_QUANTIZED && ef_kept_get(next) != NULL) {
@@ -268,18 +265,15 @@ static efface_status build(ef_revision *r, ef_kmeans *model, efface_error *error
     if (r->other_seeds) {
         if (next->seeds == NULL)
             status = take_seeds(r, error);
-        if (status == EFFACE_OK)
-            status = ef_builder_prepare(&builder, next, error);
+        EF_THEN(status, ef_builder_prepare(&builder, next, error));
         if (status == EFFACE_OK)
             begin_seeds(r, level);
         const ef_seeds seeds = ef_seeds_of(next, level->centers);
-        if (status == EFFACE_OK)
-            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, NULL, NULL, error);
+        EF_THEN(status, ef_seed(&builder.space, &next->plan, &seeds, r->round, NULL, NULL, error));
     } else {
         memcpy(level->centers, r->centers, n_values * sizeof *level->centers);
     }
-    if (status == EFFACE_OK)
-        status = make_levels(r, model, &builder, error);
+    EF_THEN(status, make_levels(r, model, &builder, error));
     ef_builder_free(&builder);
     return status;
 }

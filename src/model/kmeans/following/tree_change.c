@@ -88,8 +88,7 @@ static efface_status reach_by_all(const ef_tree_change *t, ef_node_change **node
     efface_status status = n_rows != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < *n_nodes; i++)
         n_rows[(*nodes)[i].number] = (int64_t)((*nodes)[i].end - (*nodes)[i].first);
-    if (status == EFFACE_OK)
-        status = ef_team_sum(ef_data_team(t->data), n_rows, n_leaves, error);
+    EF_THEN(status, ef_team_sum(ef_data_team(t->data), n_rows, n_leaves, error));
     size_t n = 0, own = 0;
     for (size_t leaf = 0; status == EFFACE_OK && leaf < n_leaves; leaf++)
         n += n_rows[leaf] != 0;
@@ -122,8 +121,7 @@ static efface_status reach_leaves(ef_tree_change *t, efface_error *error) {
     efface_status status = places != NULL && t->order != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         places[i] = (place){ef_tree_leaf(tree, t->model->plan.seed, ef_changed_id(t, i)), i};
-    if (status == EFFACE_OK)
-        status = sort_places(places, n, tree->n_nodes[tree->height], error);
+    EF_THEN(status, sort_places(places, n, tree->n_nodes[tree->height], error));
     size_t n_nodes = 0;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         t->order[i] = places[i].row;

@@ -54,17 +54,14 @@ static efface_status make_node(ef_node_worker *w, ef_node_change *c, const effac
     efface_error *const error = &w->error;
     const efface_kmeans_params params = params_of_fit(w, c);
     efface_status status = efface_data_create(t->data->n_columns, &c->fresh.data, error);
-    if (status == EFFACE_OK)
-        status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
-    if (status == EFFACE_OK)
-        status = efface_data_add(c->fresh.data, rows, error);
+    EF_THEN(status, ef_data_reserve(c->fresh.data, rows->n_rows, error));
+    EF_THEN(status, efface_data_add(c->fresh.data, rows, error));
     if (status == EFFACE_OK && ef_nodes_have_parts(t))
         status = ef_shard_make(c->fresh.data, t->data, error);
     if (status == EFFACE_OK && t->tree->is_cold)
         return take_read(w, c);
-    if (status == EFFACE_OK)
-        status = ef_kmeans_fit(c->fresh.data, &params, ef_node_ignored(t->model, t->depth),
-                               &c->fresh.model, error);
+    EF_THEN(status, ef_kmeans_fit(c->fresh.data, &params, ef_node_ignored(t->model, t->depth),
+                                  &c->fresh.model, error));
     if (status == EFFACE_OK)
         c->report = (ef_effort){.action = EFFACE_ACTION_REFITTED,
                                 .reason = EF_REASON_CLUSTERS,
@@ -100,15 +97,12 @@ static efface_status change_node(ef_node_worker *w, ef_node_change *c, const ef_
     ef_kmeans_set_work(node->model, w->whole->n_threads, (ef_interrupt){must_end, w, NULL});
     ef_change *const own = &o->change.own;
     efface_status status = ef_change_forget(own, node->data, e->leave, e->n_leave, error);
-    if (status == EFFACE_OK)
-        status = ef_change_learn(own, node->data, rows, error);
-    if (status == EFFACE_OK)
-        status = ef_joint_share(&o->change, node->data, error);
-    if (status == EFFACE_OK)
-        status = ef_tree_redraws(w->whole)
-                     ? redraw_node(w, c, node)
-                     : ef_revision_make(&o->revision, node->model, node->data,
-                                        ef_joint_seen(&o->change, node->data), error);
+    EF_THEN(status, ef_change_learn(own, node->data, rows, error));
+    EF_THEN(status, ef_joint_share(&o->change, node->data, error));
+    EF_THEN(status, ef_tree_redraws(w->whole)
+                        ? redraw_node(w, c, node)
+                        : ef_revision_make(&o->revision, node->model, node->data,
+                                           ef_joint_seen(&o->change, node->data), error));
     if (status == EFFACE_OK)
         ef_revision_report(&o->revision, &c->report);
     return status;

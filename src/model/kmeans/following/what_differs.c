@@ -493,8 +493,7 @@ static bool take_memory(ef_revision *r) {
 
 efface_status ef_look(ef_revision *r, efface_error *error) {
     efface_status status = ef_kernels_require(&r->kernels, error);
-    if (status == EFFACE_OK)
-        status = look_at_plan(r, error);
+    EF_THEN(status, look_at_plan(r, error));
     if (status != EFFACE_OK || r->refit || r->model->n_levels == 0)
         return status;
     if (!take_memory(r))

@@ -55,8 +55,7 @@ efface_status ef_kmeans_read_predictor(ef_decoder *r, uint32_t d, void **out, ef
     p->n_clusters = k;
     efface_status status =
         ef_domain_read(r, &p->domain, d, (efface_scale)scale, (int)exponent, NULL, error);
-    if (status == EFFACE_OK)
-        status = read_centers(r, p, error);
+    EF_THEN(status, read_centers(r, p, error));
     if (status == EFFACE_OK)
         *out = p;
     else

@@ -76,8 +76,7 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
     ef_workspace *const space = &builder->space;
     ef_centers seeds;
     efface_status status = ef_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK)
-        status = ef_builder_take_labels(builder, error);
+    EF_THEN(status, ef_builder_take_labels(builder, error));
     if (status != EFFACE_OK)
         return status;
     if (!ef_centers_init(&seeds, pilot->points, k, d, space->passes.kernels->tile))
@@ -98,10 +97,8 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
     ef_team *const team = ef_data_team(builder->data);
-    if (status == EFFACE_OK)
-        status = ef_team_sum(team, pilot->counts, k, error);
-    if (status == EFFACE_OK)
-        status = ef_team_sum_wide(team, &pilot->spread, 1, error);
+    EF_THEN(status, ef_team_sum(team, pilot->counts, k, error));
+    EF_THEN(status, ef_team_sum_wide(team, &pilot->spread, 1, error));
     space->rows_assigned += status == EFFACE_OK ? space->passes.data->n_rows : 0;
     ef_count_work(space, model);
     ef_free(s.rows);
@@ -196,10 +193,8 @@ static void mark(uint8_t *needs, size_t n, uint32_t shift) {
 static efface_status survey_sample(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
                                    uint8_t *marks, efface_error *error) {
     efface_status status = look_around(builder, model, pilot, marks, error);
-    if (status == EFFACE_OK)
-        status = find_needs(builder, &model->plan, pilot, marks, error);
-    if (status == EFFACE_OK)
-        status = choose_shift(pilot, builder->data, marks, model->plan.wanted, error);
+    EF_THEN(status, find_needs(builder, &model->plan, pilot, marks, error));
+    EF_THEN(status, choose_shift(pilot, builder->data, marks, model->plan.wanted, error));
     if (status == EFFACE_OK)
         mark(marks, builder->data->n_rows, pilot->shift);
     return status;
@@ -215,8 +210,7 @@ efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t
         !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns))
         status = ef_fail_memory(error);
     const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
-    if (status == EFFACE_OK)
-        status = ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error);
+    EF_THEN(status, ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error));
     return status == EFFACE_OK ? survey_sample(builder, model, pilot, marks, error) : status;
 }
 

@@ -156,16 +156,11 @@ static efface_status pool(trial *t, const efface_data *data, const size_t *posit
         own != NULL ? ef_team_gather(team, own, n * member_bytes(d), EFFACE_EVERY_RANK, &all, error)
                     : ef_fail_memory(error);
     const size_t n_all = status == EFFACE_OK ? all.begins[team->group.size] / member_bytes(d) : 0;
-    if (status == EFFACE_OK)
-        status = efface_data_create(d, &t->sample, error);
-    if (status == EFFACE_OK)
-        status = efface_data_create(d, &t->jury, error);
-    if (status == EFFACE_OK)
-        status = add_members(t->sample, all.bytes, n_all, true, error);
-    if (status == EFFACE_OK)
-        status = add_members(t->jury, all.bytes, n_all, true, error);
-    if (status == EFFACE_OK)
-        status = add_members(t->jury, all.bytes, n_all, false, error);
+    EF_THEN(status, efface_data_create(d, &t->sample, error));
+    EF_THEN(status, efface_data_create(d, &t->jury, error));
+    EF_THEN(status, add_members(t->sample, all.bytes, n_all, true, error));
+    EF_THEN(status, add_members(t->jury, all.bytes, n_all, true, error));
+    EF_THEN(status, add_members(t->jury, all.bytes, n_all, false, error));
     ef_gathered_free(&all);
     ef_free(own);
     return status;
@@ -183,19 +178,16 @@ static efface_status gather_starts(trial *t, ef_kmeans *model, const efface_data
         status = pool(t, data, positions, n_jury, n_sample, error);
     } else if (status == EFFACE_OK) {
         status = ef_data_copy_rows(data, positions, n_sample, &t->sample, error);
-        if (status == EFFACE_OK)
-            status = ef_data_copy_rows(data, positions, n_jury, &t->jury, error);
+        EF_THEN(status, ef_data_copy_rows(data, positions, n_jury, &t->jury, error));
     }
     ef_free(positions);
     if (status != EFFACE_OK)
         return status;
     uint8_t *const bases = ef_alloc(t->jury->n_rows, sizeof *bases); /* the sample's come first */
     status = bases != NULL ? find_bases(model, t->jury, bases, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = weigh_starts(t->sample, bases, pilot->shift, &total, error);
-    if (status == EFFACE_OK)
-        status =
-            weigh_starts(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error);
+    EF_THEN(status, weigh_starts(t->sample, bases, pilot->shift, &total, error));
+    EF_THEN(status,
+            weigh_starts(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error));
     ef_free(bases);
     return status;
 }
@@ -207,10 +199,8 @@ static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *d
     *t = (trial){.plan = model->plan};
     t->plan.method = EFFACE_METHOD_LLOYD;
     efface_status status = gather_starts(t, model, data, codes, error);
-    if (status == EFFACE_OK)
-        status = ef_workspace_init(&t->runs, t->sample, map, &t->plan, error);
-    if (status == EFFACE_OK)
-        status = ef_workspace_init(&t->judging, t->jury, map, &t->plan, error);
+    EF_THEN(status, ef_workspace_init(&t->runs, t->sample, map, &t->plan, error));
+    EF_THEN(status, ef_workspace_init(&t->judging, t->jury, map, &t->plan, error));
     if (status != EFFACE_OK)
         return status;
     t->run = (ef_run){&t->plan, map->n_columns, t->sample->total_weight, 0};
@@ -259,8 +249,7 @@ static efface_status run_start(trial *t, bool is_first, int32_t *centers, efface
                      ? ef_partition_labelled(&t->runs, &level, t->labels, square_sum, error)
                      : ef_partition(&t->runs, &level, i != 0 ? &level : NULL, t->labels, NULL,
                                     i == 0 && is_first ? square_sum : NULL, error);
-        if (status == EFFACE_OK)
-            status = ef_next_centers(&t->runs, &t->run, &level, i, t->labels, t->next, error);
+        EF_THEN(status, ef_next_centers(&t->runs, &t->run, &level, i, t->labels, t->next, error));
         ef_free(level.reseeded);
         level.reseeded = NULL;
         level.n_reseeded = 0;
@@ -292,10 +281,8 @@ static efface_status share_starts(ef_team *team, ef_starts *starts, size_t n_sta
     efface_status status = sums != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         sums[i] = starts->centers[i];
-    if (status == EFFACE_OK)
-        status = ef_team_sum(team, sums, n, error);
-    if (status == EFFACE_OK)
-        status = ef_team_sum_wide(team, starts->losses, n_starts, error);
+    EF_THEN(status, ef_team_sum(team, sums, n, error));
+    EF_THEN(status, ef_team_sum_wide(team, starts->losses, n_starts, error));
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         starts->centers[i] = (int32_t)sums[i];
     ef_free(sums);
@@ -319,12 +306,10 @@ efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_da
         int32_t *const centers = starts->centers + r * n_values;
         t.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
         status = run_start(&t, r == first, centers, error);
-        if (status == EFFACE_OK)
-            status = judge_start(&t, r == first, centers, &starts->losses[r], error);
+        EF_THEN(status, judge_start(&t, r == first, centers, &starts->losses[r], error));
     }
     trial_free(&t, model);
-    if (status == EFFACE_OK)
-        status = share_starts(team, starts, plan->starts, n_values, error);
+    EF_THEN(status, share_starts(team, starts, plan->starts, n_values, error));
     if (status != EFFACE_OK)
         ef_starts_free(starts);
     return status;

@@ -425,8 +425,7 @@ efface_status ef_greedy_try(ef_greedy *g, ef_i128 before, efface_error *error) {
     ef_i128 gains[EF_MOST_CANDIDATES];
     efface_status status = ef_passes_run(
         g->passes, g->n_slots * OF_DISTANCE(g->passes->map->n_columns), try_panels, g, error);
-    if (status == EFFACE_OK)
-        status = add_gains(g, g->n_slots, gains, error);
+    EF_THEN(status, add_gains(g, g->n_slots, gains, error));
     for (uint32_t s = 0; status == EFFACE_OK && s < g->n_slots; s++)
         g->potentials[s] = before - gains[g->same_as[s]];
     free_sieves(g);

@@ -178,8 +178,7 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
             const bool measures_all = l != 0 && (l == 1 || l == from);
             status = ef_passes_run(&space->passes, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
                                    race_panels, &r, error);
-            if (status == EFFACE_OK)
-                status = ef_workspace_end_race(space, &chosen[l], point, error);
+            EF_THEN(status, ef_workspace_end_race(space, &chosen[l], point, error));
             if (status == EFFACE_OK && ef_is_nobody(&chosen[l]))
                 status = ef_race_among_equals(&space->passes, plan->seed, l, chosen, &chosen[l],
                                               point, error);

@@ -82,9 +82,8 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
             status = ef_greedy_measure(g, &potential, error);
             *measures = true;
         }
-        if (status == EFFACE_OK)
-            status = play_round(g, seeds->rounds, chosen, &potential, &chosen[l],
-                                seeds->points + (size_t)l * d, error);
+        EF_THEN(status, play_round(g, seeds->rounds, chosen, &potential, &chosen[l],
+                                   seeds->points + (size_t)l * d, error));
         if (status != EFFACE_OK)
             return status;
         seeds->winners[l] = chosen[l].winner;
@@ -105,8 +104,7 @@ efface_status ef_seed_greedily(ef_workspace *space, const ef_kmeans_plan *plan,
         nearest == NULL)
         status = ef_fail_memory(error);
     g.adds_squares = labels != NULL;
-    if (status == EFFACE_OK)
-        status = play_rounds(&g, seeds, from, chosen, &measures, error);
+    EF_THEN(status, play_rounds(&g, seeds, from, chosen, &measures, error));
     if (status == EFFACE_OK && labels != NULL) {
         *has_labels = measures;
         status = ef_greedy_finish(&g, error);
@@ -130,8 +128,7 @@ efface_status ef_seed_round(ef_workspace *space, const ef_kmeans_plan *plan, con
         point == NULL)
         status = ef_fail_memory(error);
     g.round = round;
-    if (status == EFFACE_OK)
-        status = ef_greedy_measure(&g, &potential, error);
+    EF_THEN(status, ef_greedy_measure(&g, &potential, error));
     *has_slots = potential != 0;
     if (status == EFFACE_OK && potential != 0) {
         ef_racer seed;

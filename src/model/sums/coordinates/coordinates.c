@@ -42,8 +42,7 @@ efface_status ef_coordinates_init(ef_coordinates *c, const ef_coordinates_params
     const uint32_t d = params->n_columns, t = params->n_targets;
     *c = (ef_coordinates){0};
     efface_status status = check_targets(params, error);
-    if (status == EFFACE_OK)
-        status = ef_kernels_require(&c->kernels, error);
+    EF_THEN(status, ef_kernels_require(&c->kernels, error));
     if (status != EFFACE_OK)
         return status;
     c->n_columns = d;

@@ -106,10 +106,8 @@ efface_status efface_linear_leave_one_out(const efface_model *model, const effac
     ef_view *by = NULL;
     double *made = NULL;
     efface_status status = ef_linear_check(&look.linear, error);
-    if (status == EFFACE_OK)
-        status = ef_view_check(s, &look, error);
-    if (status == EFFACE_OK)
-        status = ef_view_compute(s, &look, &by, error);
+    EF_THEN(status, ef_view_check(s, &look, error));
+    EF_THEN(status, ef_view_compute(s, &look, &by, error));
     if (status == EFFACE_OK) {
         made = ef_alloc(data->n_rows, s->coordinates.n_targets * sizeof *made);
         status = made != NULL ? miss_rows(s, data, &look, by, made, error) : ef_fail_memory(error);

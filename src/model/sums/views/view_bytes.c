@@ -98,8 +98,7 @@ efface_status ef_view_read(ef_decoder *r, uint32_t n_columns, ef_view **out, eff
         (v->view == EFFACE_VIEW_MEANS && v->n_outputs != n_columns) ||
         !ef_decoder_has(r, v->n_outputs, sizeof(double)))
         status = ef_fail_published(error, "its first bytes");
-    if (status == EFFACE_OK)
-        status = read_body(r, v, n_features != 0, error);
+    EF_THEN(status, read_body(r, v, n_features != 0, error));
     if (status == EFFACE_OK)
         *out = v;
     else
