@@ -5,7 +5,7 @@ OUT ?= build/paper/report
 JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench cli examples include mpi python serve src tests -name '*.[ch]' -o -name '*.cpp')
 
-# A build remembers where its tree was; a copied or moved one has to be made anew.
+# A build remembers where its tree was; a copied or moved one has to be built again.
 moved := $(shell for cache in build/CMakeCache.txt build-*/CMakeCache.txt; do \
     home=$$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$$cache" 2>/dev/null); \
     [ -z "$$home" ] || [ "$$home" -ef . ] || dirname "$$cache"; done)

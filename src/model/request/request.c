@@ -233,32 +233,36 @@ static efface_status check_rows(efface_model *const *models, size_t n_models,
     return status;
 }
 
-efface_status efface_models_learn(efface_model *const *models, size_t n_models, efface_data *data,
-                                  const efface_rows *rows, efface_report *reports,
-                                  efface_error *error) {
+/* What becomes of the set: rows are added to it, or take the place of those with their ids. */
+typedef efface_status set_change(efface_data *data, const efface_rows *rows,
+                                 ef_joint_change *change, efface_error *error);
+
+static efface_status change_rows(efface_model *const *models, size_t n_models, efface_data *data,
+                                 const efface_rows *rows, set_change *make, efface_report *reports,
+                                 efface_error *error) {
     const double begin = ef_clock_seconds();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_rows(models, n_models, data, rows, error);
-    EF_THEN(status, ef_take_in_rows(data, rows, &change, error));
+    EF_THEN(status, make(data, rows, &change, error));
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
-    const efface_report done = report_of(0, ef_joint_seen(&change, data)->n_rows, 0);
+    const efface_report done = make == ef_replace_rows
+                                   ? report_of(rows->n_rows, rows->n_rows, 0)
+                                   : report_of(0, ef_joint_seen(&change, data)->n_rows, 0);
     return follow(models, n_models, data, &change, &done, begin, reports, error);
+}
+
+efface_status efface_models_learn(efface_model *const *models, size_t n_models, efface_data *data,
+                                  const efface_rows *rows, efface_report *reports,
+                                  efface_error *error) {
+    return change_rows(models, n_models, data, rows, ef_take_in_rows, reports, error);
 }
 
 efface_status efface_models_update(efface_model *const *models, size_t n_models, efface_data *data,
                                    const efface_rows *rows, efface_report *reports,
                                    efface_error *error) {
-    const double begin = ef_clock_seconds();
-    ef_team *const team = ef_team_of_call(data);
-    ef_joint_change change;
-    efface_status status = check_rows(models, n_models, data, rows, error);
-    EF_THEN(status, ef_replace_rows(data, rows, &change, error));
-    if (status != EFFACE_OK)
-        return ef_team_agree(team, status, error);
-    const efface_report done = report_of(rows->n_rows, rows->n_rows, 0);
-    return follow(models, n_models, data, &change, &done, begin, reports, error);
+    return change_rows(models, n_models, data, rows, ef_replace_rows, reports, error);
 }
 
 /* ---------------------------------------------------------------- one model */

@@ -3,7 +3,7 @@
  *
  * Three steps, of which only the first two can fail:
  *
- * 1. Look (what_differs.c). Decide what a fit to the new rows would do differently, from the
+ * 1. Look (levels_differ.c). Decide what a fit to the new rows would do differently, from the
  *    model's own numbers.
  * 2. Build. From the first level that differs on, levels are made as in a fit, beside the old ones.
  * 3. Commit. The sums of the levels before it are corrected in place, the new levels replace the

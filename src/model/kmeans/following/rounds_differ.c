@@ -1,5 +1,5 @@
 /*
- * A part of looking (what_differs.c): does a greedy seeding come out the same after a change?
+ * A part of looking (levels_differ.c): does a greedy seeding come out the same after a change?
  *
  * For each round and slot the state has the winner and its key, its grid point, and its potential.
  * If a seed leaves, or a row comes and beats the key that a seed won with, that round and those
