@@ -101,7 +101,7 @@ extern "C" {
 #endif
 
 /* The version of this header; efface_version() is the version of the library that was linked. */
-#define EFFACE_VERSION "0.2.0"
+#define EFFACE_VERSION "0.3.0"
 EFFACE_API const char *efface_version(void);
 
 /* The kernel table in use: "ref", "avx2", "avx512" or "neon"; NULL if EFFACE_KERNELS names one that
