@@ -22,13 +22,15 @@ typedef struct sv_options {
     const char *receipt_key; /* file, or NULL */
     char **hosts;            /* further names that the Host header may have */
     size_t n_hosts;
-    bool behind_tls;    /* a proxy in front encrypts: other addresses than loopback are allowed */
-    size_t max_body;    /* bytes */
-    double rate;        /* requests a second for each token; 0: no limit */
-    double patience;    /* seconds for the head of a request (http/door.h) */
-    uint32_t n_workers; /* threads for what touches disks */
-    bool log_all;       /* a line in the log for every request */
-    bool json;          /* the line at the start is JSON */
+    bool behind_tls;   /* a proxy in front encrypts: other addresses than loopback are allowed */
+    size_t max_body;   /* bytes */
+    uint32_t max_rows; /* of a body */
+    double rate;       /* requests a second for each token; 0: no limit */
+    uint32_t max_under_way; /* requests at a time for each token */
+    double patience;        /* seconds for the head of a request (http/door.h) */
+    uint32_t n_workers;     /* threads for what touches disks */
+    bool log_all;           /* a line in the log for every request */
+    bool json;              /* the line at the start is JSON */
 } sv_options;
 
 struct sv_service {

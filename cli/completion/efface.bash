@@ -28,7 +28,7 @@ _efface() {
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
         --passes | --starts | --candidates | --bound | --target | --class | --categories | --trees | \
         --depth | --min-split | --min-leaf | --trees-of-row | --alpha | --smoothing | \
-        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
+        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --most-rows | --under-way | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
     --format) options="text csv json" ;;
@@ -70,7 +70,7 @@ _efface() {
             fi
             ;;
         serve) options="--listen --host --behind-tls --tokens --audit --sign --receipt-key --most-body
-            --rate --patience --workers --log-all" ;;
+            --most-rows --rate --under-way --patience --workers --log-all" ;;
         token)
             options="--role --expires --tokens"
             if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then

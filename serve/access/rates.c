@@ -11,22 +11,25 @@
 typedef struct bucket {
     char name[SV_TOKEN_NAME_BYTES];
     double left, filled; /* requests, and when that was */
+    uint32_t n_under_way;
 } bucket;
 
 struct sv_rates {
     pthread_mutex_t lock;
     double rate, most;
+    uint32_t max_under_way;
     bucket *buckets;
     size_t n_buckets;
 };
 
-bool sv_rates_open(double rate, sv_rates **out) {
+bool sv_rates_open(double rate, uint32_t max_under_way, sv_rates **out) {
     sv_rates *const r = calloc(1, sizeof *r);
     if (r == NULL)
         return false;
     (void)pthread_mutex_init(&r->lock, NULL);
     r->rate = rate;
     r->most = rate > 1 ? rate : 1;
+    r->max_under_way = max_under_way;
     *out = r;
     return true;
 }
@@ -54,22 +57,37 @@ static bucket *find_bucket(sv_rates *r, const char *name, double now) {
     return b;
 }
 
+/* The seconds until the bucket has a request; 0: it had one, which was taken. */
+static int take_from_bucket(const sv_rates *r, bucket *b, double now) {
+    if (r->rate == 0)
+        return 0;
+    const double left = b->left + (now - b->filled) * r->rate;
+    b->left = left < r->most ? left : r->most;
+    b->filled = now;
+    if (b->left >= 1) {
+        b->left -= 1;
+        return 0;
+    }
+    const double seconds = ceil((1 - b->left) / r->rate);
+    return seconds > 3600 ? 3600 : (seconds > 1 ? (int)seconds : 1);
+}
+
 int sv_rates_take(sv_rates *r, const char *name, double now) {
     int wait = 1;
     pthread_mutex_lock(&r->lock);
     bucket *const b = find_bucket(r, name, now);
-    if (b != NULL) {
-        const double left = b->left + (now - b->filled) * r->rate;
-        b->left = left < r->most ? left : r->most;
-        b->filled = now;
-        if (b->left >= 1) {
-            b->left -= 1;
-            wait = 0;
-        } else {
-            const double seconds = ceil((1 - b->left) / r->rate);
-            wait = seconds > 3600 ? 3600 : (seconds > 1 ? (int)seconds : 1);
-        }
+    if (b != NULL && b->n_under_way < r->max_under_way) {
+        wait = take_from_bucket(r, b, now);
+        b->n_under_way += wait == 0;
     }
     pthread_mutex_unlock(&r->lock);
     return wait;
+}
+
+void sv_rates_give_back(sv_rates *r, const char *name) {
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_buckets; i++)
+        if (strcmp(r->buckets[i].name, name) == 0)
+            r->buckets[i].n_under_way--;
+    pthread_mutex_unlock(&r->lock);
 }

@@ -35,7 +35,9 @@ const char sv_serve_help[] =
     "  --sign FILE          sign receipts with this secret key\n"
     "  --receipt-key FILE   the key of the receipts, if a store does not keep it\n"
     "  --most-body BYTES    longest body of a request (16M)\n"
-    "  --rate NUMBER        most requests a second of each token (no limit)\n"
+    "  --most-rows N        most rows of a body (200000)\n"
+    "  --rate NUMBER        most requests a second of each token (50000; 0: no limit)\n"
+    "  --under-way N        most requests of each token at a time (1024)\n"
     "  --patience SECONDS   for the head of a request (10); more for body and reply\n"
     "  --workers N          threads for what touches disks (4)\n"
     "  --log-all            a line in the log for predictions and health, too\n"
@@ -168,7 +170,14 @@ static int prepare(sv_options *options) {
 
 int sv_serve_command(int n_arguments, char **arguments) {
     sv_options options = {
-        .listen = "127.0.0.1:8741", .max_body = (size_t)16 << 20, .patience = 10, .n_workers = 4};
+        .listen = "127.0.0.1:8741",
+        .max_body = (size_t)16 << 20,
+        .max_rows = 200000,
+        .rate = 50000,
+        .max_under_way = 1024,
+        .patience = 10,
+        .n_workers = 4,
+    };
     sv_texts stores = {NULL, 0}, hosts = {NULL, 0};
     const sv_argument table[] = {
         {"STORE", SV_PLACES, &stores},
@@ -180,7 +189,9 @@ int sv_serve_command(int n_arguments, char **arguments) {
         {"--sign", SV_TEXT, &options.sign},
         {"--receipt-key", SV_TEXT, &options.receipt_key},
         {"--most-body", SV_BYTES, &options.max_body},
+        {"--most-rows", SV_COUNT, &options.max_rows},
         {"--rate", SV_NUMBER, &options.rate},
+        {"--under-way", SV_COUNT, &options.max_under_way},
         {"--patience", SV_NUMBER, &options.patience},
         {"--workers", SV_COUNT, &options.n_workers},
         {"--log-all", SV_FLAG, &options.log_all},

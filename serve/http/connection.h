@@ -22,6 +22,7 @@ struct sv_connection {
     char *path; /* as it was sent, without the query */
     bool url_too_long;
     bool counted;       /* among the requests that the end of the service waits for */
+    bool taken;         /* from the bucket of its token */
     bool accounted;     /* in metrics, log and audit log */
     size_t capacity;    /* of the body */
     size_t n_discarded; /* bytes of a body that nobody wants */
@@ -35,6 +36,6 @@ bool sv_head_ok(struct sv_connection *connection, const char *method);
 /* Whether the service ends, and takes no more requests. */
 bool sv_server_stops(const sv_server *server);
 /* Takes a request from the bucket of its token; 0, or the seconds to wait. */
-int sv_server_take(sv_server *server, const char *token_name);
+int sv_server_take(struct sv_connection *connection);
 
 #endif

@@ -119,12 +119,14 @@ static bool check_token(struct sv_connection *c, const heads *h) {
     case SV_KNOWN: break;
     }
     sv_peer_known(c->peer);
-    const int wait = sv_server_take(c->server, r->caller.name);
+    const int wait = sv_server_take(c);
     if (wait != 0) {
         char seconds[16];
         (void)snprintf(seconds, sizeof seconds, "%d", wait);
         sv_reply_header(r, "Retry-After", seconds);
-        return sv_refuse(r, 429, "rate", "the token makes too many requests; try again later");
+        return sv_refuse(
+            r, 429, "rate",
+            "the token makes too many requests, or has too many under way; try again later");
     }
     if ((r->caller.roles & (r->route->roles | SV_ADMIN)) != 0)
         return true;

@@ -41,7 +41,7 @@ struct sv_server {
     struct MHD_Daemon *daemon;
     sv_door *door;
     sv_workers *workers, *reader; /* of SV_ON_WORKER and SV_ON_READER */
-    sv_rates *rates;              /* NULL: no limit */
+    sv_rates *rates;
     pthread_mutex_t lock;
     pthread_cond_t ended; /* a request did */
     size_t n_requests;    /* that have not ended */
@@ -71,8 +71,10 @@ bool sv_server_stops(const sv_server *server) {
     return atomic_load(&server->stops);
 }
 
-int sv_server_take(sv_server *server, const char *token_name) {
-    return server->rates != NULL ? sv_rates_take(server->rates, token_name, sv_now()) : 0;
+int sv_server_take(struct sv_connection *c) {
+    const int wait = sv_rates_take(c->server->rates, c->request.caller.name, sv_now());
+    c->taken = wait == 0;
+    return wait;
 }
 
 /* ---------------------------------------------------------------- replies */
@@ -316,6 +318,8 @@ static void complete_request(void *context, struct MHD_Connection *mhd, void **o
     drop_body(&c->request);
     sv_wipe_free(c->request.reply.body, c->request.reply.n_body);
     const bool counted = c->counted;
+    if (c->taken)
+        sv_rates_give_back(server->rates, c->request.caller.name);
     free(c->path);
     free(c);
     if (!counted)
@@ -389,7 +393,7 @@ bool sv_server_start(sv_service *service, sv_why *why) {
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->ended, NULL);
     service->server = server;
-    if ((options->rate > 0 && !sv_rates_open(options->rate, &server->rates)) ||
+    if (!sv_rates_open(options->rate, options->max_under_way, &server->rates) ||
         !sv_workers_start(options->n_workers, &server->workers) ||
         !sv_workers_start(1, &server->reader) || !start_daemon(server)) {
         (void)sv_fail(why, "there is no memory, or there are no threads, for the "

@@ -2,7 +2,8 @@
  * The writer of a room: a thread that does changes in the order in which they came. While it waits
  * for the disk, others arrive; it then takes all of them, so that they share one transaction and
  * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
- * at once.
+ * at once. A preview takes its turn after the changes that wait, and one preview at a time: many of
+ * them delay a change by one.
  *
  * Its handle keeps rows and models in memory. When another process has changed the store, rows that
  * are kept may be of people who were forgotten there: a writer that has nothing to do looks every
@@ -19,6 +20,7 @@
 #include <time.h>
 
 #define MAX_TOGETHER 256
+#define MAX_NAMES 20000 /* of rows and people, of changes that are done together */
 #define WAIT_SECONDS 10.0
 #define LOOK_SECONDS 1
 
@@ -30,7 +32,9 @@ struct sv_writer {
     uint64_t seen;    /* sv_room_count when the writer last looked */
     pthread_mutex_t lock;
     pthread_cond_t added;
-    sv_change *first, **last;
+    sv_change *first, **last;           /* changes */
+    sv_change *first_look, **last_look; /* previews */
+    bool looked;                        /* the last that was done was a preview */
     bool ends;
     pthread_t thread;
 };
@@ -141,7 +145,7 @@ static void do_changes(sv_writer *w, sv_change *const *changes, efface_store_cha
 
 /* Waits for something to do. The lock is held, but not while the store is looked at. */
 static void await_change(sv_writer *w) {
-    while (w->first == NULL && !w->ends) {
+    while (w->first == NULL && w->first_look == NULL && !w->ends) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += LOOK_SECONDS;
@@ -153,20 +157,40 @@ static void await_change(sv_writer *w) {
     }
 }
 
-/* Takes what is done next: a preview, or all changes before the next one. Returns how many; 0 when
- * it is time to end. */
+static size_t take_preview(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
+    taken[0] = w->first_look;
+    w->first_look = taken[0]->next;
+    if (w->first_look == NULL)
+        w->last_look = &w->first_look;
+    return 1;
+}
+
+static size_t n_names(const sv_change *change) {
+    const efface_request *const asked = change->asked.request;
+    return asked != NULL ? asked->n_ids + asked->n_owners : 0;
+}
+
+static size_t take_waiting(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
+    size_t n = 0, names = 0;
+    while (w->first != NULL && n < MAX_TOGETHER) {
+        names += n_names(w->first);
+        if (n != 0 && names > MAX_NAMES)
+            break;
+        taken[n++] = w->first;
+        w->first = w->first->next;
+    }
+    if (w->first == NULL)
+        w->last = &w->first;
+    return n;
+}
+
+/* Takes what is done next: changes, or a preview. Returns how many; 0 when it is time to end. */
 static size_t take_changes(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&w->lock);
     await_change(w);
-    while (w->first != NULL && n < MAX_TOGETHER && (n == 0 || !w->first->only_look)) {
-        taken[n++] = w->first;
-        w->first = w->first->next;
-        if (taken[n - 1]->only_look)
-            break;
-    }
-    if (w->first == NULL)
-        w->last = &w->first;
+    w->looked = w->first_look != NULL && (w->first == NULL || !w->looked);
+    n = w->looked ? take_preview(w, taken) : take_waiting(w, taken);
     pthread_mutex_unlock(&w->lock);
     return n;
 }
@@ -206,8 +230,9 @@ void sv_writer_add(sv_room *room, sv_change *change) {
     change->next = NULL;
     change->added = sv_now();
     pthread_mutex_lock(&w->lock);
-    *w->last = change;
-    w->last = &change->next;
+    sv_change ***const last = change->only_look ? &w->last_look : &w->last;
+    **last = change;
+    *last = &change->next;
     pthread_cond_signal(&w->added);
     pthread_mutex_unlock(&w->lock);
 }
@@ -218,6 +243,7 @@ bool sv_writer_start(sv_room *room, sv_writer **out) {
         return false;
     w->room = room;
     w->last = &w->first;
+    w->last_look = &w->first_look;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added, NULL);
     if (pthread_create(&w->thread, NULL, write_changes, w) != 0) {

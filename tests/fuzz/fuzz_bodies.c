@@ -205,7 +205,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
                        .owners = (choice & 0xC0) == 0xC0 ? EFFACE_IDS_DETECT : kind,
                        .labels = kind,
                        .columns = {N_COLUMNS, names, offsets, categories, (choice & 32) != 0}};
-    static const sv_options options = {.max_body = 1 << 20};
+    static const sv_options options = {.max_body = 1 << 20, .max_rows = 1 << 20};
     sv_service service = {.options = &options};
     sv_request request = {.service = &service,
                           .parts = {"store", (choice & 7) == 6 ? "classes" : "clusters"},

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import struct
 import threading
 import time
@@ -220,6 +221,75 @@ class ConnectionTest(ServiceTest):
         self.good(self.client().get("/v1/health"))
         while read.get("/v1/me").status != 200:
             time.sleep(0.05)
+
+    def test_requests_under_way(self):
+        self.start(options=("--under-way", "2"))
+        head = self.head("POST", FORGET, "erase", "Content-Length: 20\r\n")
+        slow = [self.connect() for _ in range(2)]
+        for connection in slow:
+            connection.sendall(head)
+        erase = self.client("erase")
+        while erase.get("/v1/me").status == 200:
+            time.sleep(0.05)
+        reply = erase.get("/v1/me")
+        self.refused(reply, 429, "rate")
+        self.assertEqual(reply.headers["retry-after"], "1")
+        self.good(self.client("read").get("/v1/me"))
+        for connection in slow:
+            connection.close()
+        while erase.get("/v1/me").status != 200:
+            time.sleep(0.05)
+
+    def test_names_and_rows_of_a_body_are_limited(self):
+        """What a body may cost is known before work begins."""
+        self.start(options=("--most-rows", "100"))
+        admin = self.client("admin")
+        for call, most in (("preview", 1000), ("forget", 10000), ("find", 10000)):
+            path = "/v1/stores/people/" + call
+            names = {"ids": list(range(500, 500 + most - 1)), "owner_keys": ["nobody"]}
+            if call != "find":
+                names["skip_missing"] = True
+            self.good(admin.post(path, names))
+            names["owner_keys"].append("nobody else")
+            self.refused(admin.post(path, names), 413, "too_long")
+        predict, learn = "/v1/stores/people/models/default/predict", "/v1/stores/people/learn"
+        for n, refused in ((100, False), (101, True)):
+            lines = "age,height,income\n" + n * "30,160,40\n"
+            rows = [{"values": [30, 160, 40]}] * n
+            for path, body, kind in (
+                    (predict, {"rows": n * [[30, 160, 40]]}, "application/json"),
+                    (predict, lines, "text/csv"),
+                    (predict, gzip.compress(lines.encode()), "text/csv"),
+                    (learn, {"rows": rows}, "application/json"), (learn, lines, "text/csv")):
+                reply = admin.post(path, body, headers={"Content-Type": kind})
+                if refused:
+                    self.refused(reply, 413, "too_long")
+                else:
+                    self.assertEqual(reply.status, 200, reply)
+
+    def test_changes_do_not_wait_for_previews(self):
+        """A change waits for one preview at most, however many are there."""
+        self.start()
+        names = {"ids": list(range(10 ** 9, 10 ** 9 + 1000)), "skip_missing": True}
+        calls = [("erase", "forget", {"ids": [1]}), *20 * [("read", "preview", names)],
+                 ("erase", "forget", {"ids": [2]})]
+        other = sqlite3.connect(self.path("people.store"), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")  # so that all of them wait for the first
+        threads = []
+        for role, call, body in calls:
+            asked = (self.client(role), "/v1/stores/people/" + call, body)
+            threads.append(threading.Thread(
+                target=lambda client, path, body: self.good(client.post(path, body)), args=asked))
+            threads[-1].start()
+            time.sleep(0.05)
+        other.execute("ROLLBACK")
+        other.close()
+        for thread in threads:
+            thread.join()
+        self.stop()
+        done = re.findall(r'"action":"(forget|preview)"', self.service.log())
+        self.assertEqual(len(done), len(calls))
+        self.assertLess(max(i for i, action in enumerate(done) if action == "forget"), 8, done)
 
     # ------------------------------------------------------------ slow and broken clients
 

@@ -133,7 +133,7 @@ static void roles_and_names(void **state) {
 static void buckets(void **state) {
     (void)state;
     sv_rates *rates = NULL;
-    assert_true(sv_rates_open(2.0, &rates));
+    assert_true(sv_rates_open(2.0, 1000, &rates));
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 1);
@@ -146,9 +146,17 @@ static void buckets(void **state) {
         assert_int_equal(sv_rates_take(rates, "a", 1000.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 1000.0), 1);
     sv_rates_free(rates);
-    assert_true(sv_rates_open(0.1, &rates));
+    assert_true(sv_rates_open(0.1, 1000, &rates));
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 10);
+    sv_rates_free(rates);
+    assert_true(sv_rates_open(0, 2, &rates)); /* at a time */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sv_rates_take(rates, "a", 100.0), i < 2 ? 0 : 1);
+    assert_int_equal(sv_rates_take(rates, "b", 100.0), 0);
+    sv_rates_give_back(rates, "a");
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 1);
     sv_rates_free(rates);
 }
 

@@ -87,7 +87,8 @@ static bool read_predict_json(asking *a) {
         ok = false;
     }
     a->n_rows = json_array_size(rows);
-    ok = ok && read_wanted(a, body) && make_arrays(a) && read_json_rows(a, rows);
+    ok = ok && sv_rows_fit(a->request, a->n_rows) && read_wanted(a, body) && make_arrays(a) &&
+         read_json_rows(a, rows);
     json_decref(body);
     return ok;
 }

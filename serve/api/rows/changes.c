@@ -6,6 +6,8 @@
 #include "api/values.h"
 #include "wiping.h"
 
+#define MAX_PREVIEWED 1000 /* names: changes wait for a preview */
+
 /* A change under way. */
 typedef struct change_task {
     sv_change queued;
@@ -154,7 +156,8 @@ static bool read_forget(sv_request *request, const sv_facts *facts, change_task 
     const bool ok = body != NULL && sv_check_members(request, body, members) &&
                     read_flag(request, body, "skip_missing", &skips) &&
                     read_flag(request, body, "hashes", &t->hashes) &&
-                    sv_whom_read(request, body, facts, &t->whom);
+                    sv_whom_read(request, body, facts,
+                                 t->queued.only_look ? MAX_PREVIEWED : SV_MAX_NAMES, &t->whom);
     t->whom.request.missing = skips ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     json_decref(body);
     return ok;

@@ -108,7 +108,7 @@ sv_when sv_post_find(sv_request *request) {
         sv_refuse_error(request, &error);
     } else {
         if (sv_check_members(request, body, members) && read_limit(request, body, &limit) &&
-            sv_whom_read(request, body, facts, &whom))
+            sv_whom_read(request, body, facts, SV_MAX_NAMES, &whom))
             find_rows(request, &whom, limit);
         sv_facts_drop(request->room, facts);
     }

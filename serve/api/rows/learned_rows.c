@@ -168,6 +168,10 @@ static bool read_rows_json(reading *r, bool update, efface_data **out) {
         return false;
     const json_t *const rows = json_object_get(body, "rows");
     r->n_rows = json_array_size(rows);
+    if (!sv_rows_fit(r->request, r->n_rows)) {
+        json_decref(body);
+        return false;
+    }
     const size_t n = r->n_rows + 1, n_values = r->columns.n;
     r->values = calloc(n_values + 1, sizeof *r->values);
     r->rounded = calloc(n, n_values * sizeof *r->rounded);

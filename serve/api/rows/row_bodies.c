@@ -171,29 +171,63 @@ static void wipe_zlib(void *context, void *memory) {
     sv_wipe_free(memory, memory != NULL ? malloc_usable_size(memory) : 0);
 }
 
-/* Whether a body, if it is packed, unpacks to at most that many bytes. Damage ends the count: the
- * loader finds it as well. */
-static bool unpacks_to(char *body, size_t n_body, size_t max) {
+typedef struct unpacked {
+    size_t n_bytes, n_lines;
+    unsigned char last; /* byte */
+} unpacked;
+
+/* A line ends with CR, LF or both. */
+static void count_bytes(unpacked *u, const unsigned char *bytes, size_t n) {
+    u->n_bytes += n;
+    for (size_t i = 0; i < n; i++) {
+        u->n_lines += bytes[i] == '\r' || (bytes[i] == '\n' && u->last != '\r');
+        u->last = bytes[i];
+    }
+}
+
+/* What a body, which may be packed, comes to. It stops counting beyond `max` bytes. Damage ends the
+ * count: the loader finds it as well. */
+static unpacked count_unpacked(char *body, size_t n_body, size_t max) {
     unsigned char piece[4096];
     z_stream z = {.zfree = wipe_zlib, .next_in = (unsigned char *)body};
-    size_t n_left = n_body, n = 0;
+    size_t n_left = n_body;
+    unpacked n = {0, 0, 0};
     int result = Z_OK;
-    if (n_body < 2 || memcmp(body, "\x1f\x8b", 2) != 0 || inflateInit2(&z, 15 + 16) != Z_OK)
-        return true;
-    while (n <= max && result == Z_OK) {
+    if (n_body < 2 || memcmp(body, "\x1f\x8b", 2) != 0 || inflateInit2(&z, 15 + 16) != Z_OK) {
+        count_bytes(&n, (const unsigned char *)body, n_body);
+        return n;
+    }
+    while (n.n_bytes <= max && result == Z_OK) {
         const uInt part = n_left < UINT_MAX ? (uInt)n_left : UINT_MAX;
         z.avail_in = part;
         z.next_out = piece;
         z.avail_out = sizeof piece;
         result = inflate(&z, Z_NO_FLUSH);
         n_left -= part - z.avail_in;
-        n += sizeof piece - z.avail_out;
+        count_bytes(&n, piece, sizeof piece - z.avail_out);
         if (result == Z_STREAM_END && n_left != 0)
             result = inflateReset(&z); /* another part follows */
     }
     (void)inflateEnd(&z);
     sodium_memzero(piece, sizeof piece);
-    return n <= max;
+    return n;
+}
+
+bool sv_rows_fit(sv_request *request, size_t n_rows) {
+    return n_rows <= request->service->options->max_rows ||
+           sv_refuse(request, 413, "too_long", "the body has too many rows; send several requests");
+}
+
+/* Before the loader makes rows of it: at least as many lines as records, one of them the header. */
+static bool check_size(sv_request *request) {
+    const size_t max = request->service->options->max_body;
+    if (request->n_body == 0)
+        return true;
+    const unpacked n = count_unpacked(request->body, request->n_body, max);
+    if (n.n_bytes > max)
+        return sv_refuse(request, 413, "too_long",
+                         "the body is too long when it is unpacked; send fewer rows at once");
+    return n.n_lines == 0 || sv_rows_fit(request, n.n_lines - 1);
 }
 
 /* Writes bytes to a new file in memory; -1 if that is not possible. */
@@ -216,9 +250,8 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
     char path[64];
     efface_error error;
     efface_data *data = NULL;
-    if (!unpacks_to(request->body, request->n_body, request->service->options->max_body))
-        return sv_refuse(request, 413, "too_long",
-                         "the body is too long when it is unpacked; send fewer rows at once");
+    if (!check_size(request))
+        return false;
     efface_offset *const offsets = calloc((size_t)columns->n + 1, sizeof *offsets);
     efface_category *const categories = calloc((size_t)columns->n + 1, sizeof *categories);
     const int file = file_of(request->body != NULL ? request->body : "", request->n_body);

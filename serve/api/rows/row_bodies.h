@@ -13,6 +13,9 @@
 bool sv_read_values(sv_request *request, const json_t *values, const sv_columns *columns,
                     double *out);
 
+/* Whether a body may have that many rows; false, with a reply, if not. */
+bool sv_rows_fit(sv_request *request, size_t n_rows);
+
 /* Whether the body of a request is CSV. */
 bool sv_is_csv(const sv_request *request);
 

@@ -83,11 +83,25 @@ static bool read_lists(sv_request *request, const json_t *body, const sv_facts *
     return true;
 }
 
-bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts, sv_whom *out) {
+/* Before names are looked at, which takes time. */
+static bool check_length(sv_request *request, const json_t *body, const naming *by,
+                         size_t *n_left) {
+    const size_t n = json_array_size(json_object_get(body, by->numbers)) +
+                     json_array_size(json_object_get(body, by->texts));
+    if (n > *n_left)
+        return sv_refuse(request, 413, "too_long",
+                         "the request names too many rows and people; send several requests");
+    *n_left -= n;
+    return true;
+}
+
+bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts, size_t most,
+                  sv_whom *out) {
     const naming ids = {"ids", "keys", facts->ids, false};
     const naming owners = {"owners", "owner_keys", facts->owners, true};
     memset(out, 0, sizeof *out);
-    if (!read_lists(request, body, facts, &ids, &out->ids, &out->request.n_ids) ||
+    if (!check_length(request, body, &ids, &most) || !check_length(request, body, &owners, &most) ||
+        !read_lists(request, body, facts, &ids, &out->ids, &out->request.n_ids) ||
         !read_lists(request, body, facts, &owners, &out->owners, &out->request.n_owners))
         return false;
     out->request.ids = out->ids;
