@@ -25,6 +25,8 @@ typedef struct part {
     uint64_t owner;
     sv_dsr_entry *entry;
     sv_room *room;
+    bool has_digest; /* of its receipt */
+    unsigned char digest[EFFACE_DIGEST_BYTES];
 } part;
 
 /* Parts that are being done. */
@@ -80,6 +82,22 @@ static void do_parts(part *parts, size_t n_parts, parts_count *left) {
     pthread_mutex_unlock(&left->lock);
 }
 
+/* Reads the last receipt of a store in this round: after a restart the store must have it still.
+ * If it cannot be read now, a later one will do. */
+static void read_last_receipt(const sv_room *room, part *parts, size_t n_parts) {
+    part *last = NULL;
+    efface_error error;
+    for (size_t i = 0; i < n_parts; i++) {
+        const efface_store_change *const done = &parts[i].change.asked;
+        if (parts[i].room == room && done->status == EFFACE_OK && done->report.receipt != 0 &&
+            (last == NULL || done->report.receipt > last->change.asked.report.receipt))
+            last = &parts[i];
+    }
+    if (last != NULL)
+        last->has_digest = sv_dsr_digest(room, last->change.asked.report.receipt, last->digest,
+                                         &error) == EFFACE_OK;
+}
+
 /* Notes what became of a part; false if it has to be done again. Hold the register's lock. */
 static bool note_part(part *p) {
     efface_store_change *const change = &p->change.asked;
@@ -89,7 +107,8 @@ static bool note_part(part *p) {
         return false;
     p->entry->n_rows += change->report.n_forgotten;
     const bool noted = change->report.receipt == 0 ||
-                       sv_dsr_add_receipt(p->entry, sv_room_name(p->room), change->report.receipt);
+                       sv_dsr_add_receipt(p->entry, sv_room_name(p->room), change->report.receipt,
+                                          p->has_digest ? p->digest : NULL);
     efface_store_report_free(&change->report);
     return noted;
 }
@@ -112,6 +131,8 @@ static bool forget_people(sv_dsr *dsr, sv_dsr_entry *const *entries, size_t n_en
     for (size_t i = 0; i < n_entries; i++)
         n_parts += divide_request(rooms, entries[i], &left, parts + n_parts, &failed[i]);
     do_parts(parts, n_parts, &left);
+    for (size_t j = 0; j < sv_rooms_count(rooms); j++)
+        read_last_receipt(sv_rooms_at(rooms, j), parts, n_parts);
     pthread_cond_destroy(&left.none);
     pthread_mutex_destroy(&left.lock);
     pthread_mutex_lock(&dsr->lock);

@@ -126,9 +126,13 @@ static int put_file(int folder, const char *name, const char *other, const char 
 
 static json_t *receipts_as_json(const sv_dsr_entry *entry) {
     json_t *const receipts = json_array();
-    for (size_t i = 0; i < entry->n_receipts; i++)
-        sv_json_add(receipts, json_pack("[s,I]", entry->receipts[i].store,
-                                        (json_int_t)entry->receipts[i].number));
+    for (size_t i = 0; i < entry->n_receipts; i++) {
+        const sv_dsr_receipt *const r = &entry->receipts[i];
+        json_t *const item = json_pack("[s,I]", r->store, (json_int_t)r->number);
+        if (r->has_digest)
+            sv_json_add(item, sv_json_digest(r->digest));
+        sv_json_add(receipts, item);
+    }
     return receipts;
 }
 
@@ -173,9 +177,17 @@ static bool decode_receipts(const json_t *receipts, sv_dsr_entry *entry) {
     for (size_t i = 0; i < json_array_size(receipts); i++) {
         const json_t *const receipt = json_array_get(receipts, i);
         const char *const store = json_string_value(json_array_get(receipt, 0));
+        const char *const hex = json_string_value(json_array_get(receipt, 2));
+        unsigned char digest[EFFACE_DIGEST_BYTES];
+        size_t n = 0;
+        if (hex != NULL &&
+            (sodium_hex2bin(digest, sizeof digest, hex, strlen(hex), NULL, &n, NULL) != 0 ||
+             n != sizeof digest))
+            return false;
         if (store == NULL ||
             !sv_dsr_add_receipt(entry, store,
-                                (uint64_t)json_integer_value(json_array_get(receipt, 1))))
+                                (uint64_t)json_integer_value(json_array_get(receipt, 1)),
+                                hex != NULL ? digest : NULL))
             return false;
     }
     return true;

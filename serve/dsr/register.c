@@ -32,7 +32,8 @@ void sv_dsr_entry_free(sv_dsr_entry *entry) {
     free(entry);
 }
 
-bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number) {
+bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number,
+                        const unsigned char *digest) {
     sv_dsr_receipt *const more =
         realloc(entry->receipts, (entry->n_receipts + 1) * sizeof *entry->receipts);
     if (more == NULL)
@@ -41,6 +42,9 @@ bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number)
     sv_dsr_receipt *const receipt = &more[entry->n_receipts++];
     (void)snprintf(receipt->store, sizeof receipt->store, "%s", store);
     receipt->number = number;
+    receipt->has_digest = digest != NULL;
+    if (digest != NULL)
+        memcpy(receipt->digest, digest, sizeof receipt->digest);
     return true;
 }
 
@@ -234,6 +238,10 @@ bool sv_dsr_open(sv_service *service, sv_dsr **out, sv_why *why) {
     int error = sv_dsr_kept_open(service->options->tokens, &dsr->kept);
     if (error == 0)
         error = sv_dsr_kept_read(dsr->kept, dsr);
+    if (error == 0 && !sv_dsr_check_stores(dsr, why)) {
+        sv_dsr_close(dsr);
+        return false;
+    }
     if (error == 0)
         error = pthread_create(&dsr->thread, NULL, sv_dsr_work, dsr);
     if (error != 0) {

@@ -35,6 +35,8 @@ extern const char *const sv_dsr_statuses[]; /* their names */
 typedef struct sv_dsr_receipt {
     char store[SV_DSR_STORE_BYTES];
     uint64_t number;
+    bool has_digest; /* it was the last of its store then, and this is the digest of its line */
+    unsigned char digest[EFFACE_DIGEST_BYTES];
 } sv_dsr_receipt;
 
 /* A request. */
@@ -59,8 +61,9 @@ typedef struct sv_dsr_entry {
 void sv_dsr_forget_people(sv_dsr_entry *entry);
 /* Releases an entry, and overwrites it. Takes NULL. */
 void sv_dsr_entry_free(sv_dsr_entry *entry);
-/* Notes a receipt; false if there is no memory. */
-bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number);
+/* Notes a receipt, with its digest if that is not NULL; false if there is no memory. */
+bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number,
+                        const unsigned char *digest);
 
 typedef struct sv_dsr_queue {
     sv_dsr_entry *first, **last;
@@ -118,6 +121,15 @@ sv_dsr_entry *sv_dsr_find(sv_dsr *dsr, const char *id);
  * memory.
  */
 bool sv_dsr_take_read(sv_dsr *dsr, sv_dsr_entry *entry);
+
+/* The digest of a receipt of a store. Errors: NOT_FOUND if the store has no such receipt; those of
+ * sv_room_open. (older_stores.c) */
+efface_status sv_dsr_digest(const sv_room *room, uint64_t number,
+                            unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error);
+
+/* Whether the stores have the receipts that requests name, before there are threads; false, with a
+ * message, if not. */
+bool sv_dsr_check_stores(const sv_dsr *dsr, sv_why *why);
 
 /* The thread that does requests (erasure.c); takes the sv_dsr. */
 void *sv_dsr_work(void *dsr);

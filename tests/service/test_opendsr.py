@@ -447,6 +447,34 @@ class EndTest(DsrTest):
         self.assertEqual(self.rows(), 16)
         self.assertEqual(self.kept(), ["ended.jsonl", "key", "lock"])
 
+    def test_store_is_older_than_the_requests(self):
+        """A restored store has rows of people again whose request is completed."""
+        self.start()
+        self.erase(erasure("u1"))
+        shutil.copy(self.path("people.store"), self.path("backup"))
+        self.erase(erasure("u2"))
+        self.stop()
+        self.start()
+        self.stop()
+        shutil.copy(self.path("people.store"), self.path("newest"))
+        shutil.copy(self.path("backup"), self.path("people.store"))
+        with self.assertRaisesRegex(AssertionError, "people does not have the receipt 2"):
+            self.start()
+        # Another receipt has that number by now, and the store has more of them.
+        for number in (12, 16):
+            self.run_program("forget", "people.store", "--id", str(number), "--yes")
+        with self.assertRaisesRegex(AssertionError, "people does not have the receipt 2"):
+            self.start()
+        shutil.copy(self.path("newest"), self.path("people.store"))
+        self.run_program("forget", "people.store", "--id", "12", "--yes")
+        self.start()
+        self.assertEqual(self.rows(), 15)
+        self.stop()
+        shutil.copy(self.path("backup"), self.path("people.store"))
+        os.rename(self.path(KEPT), self.path("requests of before"))
+        self.start()
+        self.assertEqual(self.rows(), 20)
+
     def test_service_ends_in_the_middle(self):
         """SIGTERM waits for what was accepted."""
         self.start()
