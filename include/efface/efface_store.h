@@ -404,6 +404,12 @@ EFFACE_API efface_status efface_store_check(efface_store *store,
                                             void (*found)(void *context, const char *problem),
                                             void *context, efface_error *error);
 
+/* Calls `note` with a sentence for each thing that is no damage, but worth knowing: files of
+ * publications that may never have been handed out. Errors: CORRUPT; BUSY; IO; MEMORY. */
+EFFACE_API efface_status efface_store_notes(efface_store *store,
+                                            void (*note)(void *context, const char *text),
+                                            void *context, efface_error *error);
+
 /* Makes the file as small as it can be. Takes memory of the size of the file. Errors: BUSY; IO;
  * CORRUPT; MEMORY. */
 EFFACE_API efface_status efface_store_compact(efface_store *store, efface_error *error);

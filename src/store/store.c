@@ -33,7 +33,8 @@
  * Tables:
  *
  *     facts          name, value                    "head" and "seal" (head.c); "signature";
- *                                                   "offsets"; "journal ..." (cluster/journal.c)
+ *                                                   "offsets"; "journal ..." (cluster/journal.c);
+ *                                                   "unnamed ..." (requests/publication.c)
  *     columns        number, name                   if any column has a name
  *     rows           bucket, id, owner, weight,     owner and class may be absent; text: of the id,
  *                    class, text, vals              if kept; vals: float32, little-endian

@@ -3,11 +3,13 @@
 
 usage: test_cli_publishing.py PROGRAM [TEST]
 """
+import contextlib
 import hashlib
 import json
 import os
 import resource
 import signal
+import sqlite3
 import unittest
 
 from cli_program import N_ROWS, ProgramTest, write_people
@@ -118,6 +120,17 @@ class Publish(ProgramTest):
         self.output("receipt", "verify", "r.jsonl", "--public-key", "k.pub")
         self.output("check", "s.store", "--public-key", "k.pub")
         self.output("verify", "s.store")
+
+    def test_check_notes_a_file_that_was_never_handed_out(self):
+        self.publish()
+        self.assertEqual(self.json("check", "s.store")["notes"], [])
+        path = os.path.join(self.folder, "s.store")
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as store:
+            store.execute("INSERT INTO facts VALUES ('unnamed 1', x'')")  # as a killed one leaves
+        self.assertIn("\nnote: the file of receipt 1 may never have been handed out",
+                      self.output("check", "s.store"))
+        found = self.json("check", "s.store")
+        self.assertEqual((found["damaged"], len(found["notes"])), (False, 1))
 
     def test_what_is_refused(self):
         self.write("mine", "mine")

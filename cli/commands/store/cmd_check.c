@@ -64,7 +64,7 @@ static int share_findings(findings *f) {
     return code;
 }
 
-static void print_damage(const findings *f, bool as_json) {
+static void print_damage(const findings *f, const findings *notes, bool as_json) {
     if (!as_json) {
         for (size_t i = 0; i < f->n; i++) {
             /* SQLite says several things at once. */
@@ -76,6 +76,8 @@ static void print_damage(const findings *f, bool as_json) {
         }
         if (f->n == 0)
             puts("no damage");
+        for (size_t i = 0; i < notes->n; i++)
+            printf("note: %s\n", notes->problems[i]);
         return;
     }
     cli_json json = cli_json_object(stdout);
@@ -85,6 +87,8 @@ static void print_damage(const findings *f, bool as_json) {
         cli_json_text(&json, NULL, f->problems[i]);
     cli_json_close(&json);
     cli_json_open(&json, "notes", '[');
+    for (size_t i = 0; i < notes->n; i++)
+        cli_json_text(&json, NULL, notes->problems[i]);
     cli_json_close_all(&json);
 }
 
@@ -102,7 +106,16 @@ static int check_signed(efface_store *store, const char *path, findings *f) {
     return CLI_DONE;
 }
 
-static int check_store(efface_store *store, const char *public_key, findings *f, bool as_json) {
+/* A store that is too damaged for notes has none. */
+static int read_notes(efface_store *store, findings *notes) {
+    efface_error error;
+    const efface_status status = efface_store_notes(store, take_note, notes, &error);
+    return status == EFFACE_E_CORRUPT || status == EFFACE_E_FORMAT ? CLI_DONE
+                                                                   : cli_outcome(status, &error);
+}
+
+static int check_store(efface_store *store, const char *public_key, findings *f, findings *notes,
+                       bool as_json) {
     efface_error error;
     cli_progress_begin("checking", 0, 0);
     const efface_status status = efface_store_check(store, take_note, f, &error);
@@ -110,13 +123,14 @@ static int check_store(efface_store *store, const char *public_key, findings *f,
     if (status != EFFACE_OK)
         return cli_report_error(&error);
     int code = check_signed(store, public_key, f);
+    CLI_THEN(code, read_notes(store, notes));
     if (code == CLI_DONE && cli_group() != NULL)
         code = share_findings(f);
     if (code != CLI_DONE)
         return code;
-    if (f->no_memory)
+    if (f->no_memory || notes->no_memory)
         return cli_out_of_memory();
-    print_damage(f, as_json);
+    print_damage(f, notes, as_json);
     if (f->n > 0)
         cli_say("the store is damaged: restore a backup, or create the store again from the data");
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
@@ -132,11 +146,12 @@ static int run_check(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    findings f = {.problems = NULL};
+    findings f = {.problems = NULL}, notes = {.problems = NULL};
     int code = cli_parse("check", options, n_arguments, arguments);
     CLI_THEN(code, cli_open_store(path, &how, &store));
-    CLI_THEN(code, check_store(store, public_key, &f, as_json));
+    CLI_THEN(code, check_store(store, public_key, &f, &notes, as_json));
     free_findings(&f);
+    free_findings(&notes);
     efface_store_close(store);
     return code;
 }

@@ -16,10 +16,15 @@
 #include "store/parts.h"
 #include "store/receipts/receipts.h"
 #include "store/requests/published_file.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
+
+#define UNNAMED "unnamed " /* facts: publications whose file may not have its name yet */
 
 /* Why a model predicts nothing: it has no rows, or what it says itself. */
 static efface_status fail_predicts_nothing(const efface_model *model, const char *name,
@@ -79,6 +84,58 @@ static efface_status class_texts(efface_store *store, const efface_model *model,
     return status;
 }
 
+/* From the commit of a publication until its file has its name, a fact says so. */
+static efface_status note_unnamed(efface_store *store, uint64_t receipt, efface_error *error) {
+    char sql[100];
+    (void)snprintf(sql, sizeof sql, "INSERT INTO facts VALUES ('" UNNAMED "%" PRIu64 "', x'')",
+                   receipt);
+    return ef_sql_run(store, sql, error);
+}
+
+/* If this fails the file is there all the same, and the store says that it may not be. */
+static void drop_unnamed(efface_store *store, uint64_t receipt) {
+    char sql[100];
+    (void)snprintf(sql, sizeof sql, "DELETE FROM facts WHERE name = '" UNNAMED "%" PRIu64 "'",
+                   receipt);
+    if (ef_store_begin(store, true, NULL) == EFFACE_OK)
+        (void)ef_store_end(store, ef_sql_run(store, sql, NULL), NULL);
+}
+
+static efface_status list_unnamed(efface_store *store, void (*note)(void *, const char *),
+                                  void *context, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT substr(name, 9) FROM facts WHERE name GLOB '" UNNAMED "[0-9]*'", &statement,
+        error);
+    while (status == EFFACE_OK) {
+        const char *number = NULL;
+        char text[200];
+        status = ef_sql_step(store, statement, &row, error);
+        if (status == EFFACE_OK && row)
+            status = ef_sql_text(store, statement, 0, &number, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        (void)snprintf(text, sizeof text,
+                       "the file of receipt %.20s may never have been handed out: the process "
+                       "that published it ended before the file had its name",
+                       number != NULL ? number : "");
+        note(context, text);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status efface_store_notes(efface_store *store, void (*note)(void *context, const char *text),
+                                 void *context, efface_error *error) {
+    if (store == NULL || note == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and note must not be NULL");
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, list_unnamed(store, note, context, error), error);
+    return status;
+}
+
 static efface_status publish_model(efface_store *store, const char *name, ef_published_file *file,
                                    efface_store_report *report, efface_error *error) {
     const double begin = ef_clock_seconds();
@@ -123,6 +180,8 @@ static efface_status publish_model(efface_store *store, const char *name, ef_pub
     if (status == EFFACE_OK)
         status = ef_receipts_sign(store, error);
     if (status == EFFACE_OK)
+        status = note_unnamed(store, report->receipt, error);
+    if (status == EFFACE_OK)
         status = ef_published_write(file, w.bytes, w.n_bytes, error);
     ef_free(w.bytes);
     efface_texts_free(texts);
@@ -136,7 +195,7 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
                                    efface_store_report *report, efface_error *error) {
     const double begin = ef_clock_seconds();
     efface_store_report done = {0};
-    ef_published_file file = {.is_there = false};
+    ef_published_file file = {.descriptor = -1};
     efface_status status = ef_store_may_write(store, error);
     if (status == EFFACE_OK)
         status = store->parts->allows(store, EF_DEED_PUBLISH, error);
@@ -155,6 +214,8 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
             status = ef_published_place(&file, done.receipt, error);
         else if (store->in_doubt)
             (void)ef_published_place(&file, done.receipt, NULL);
+        if (status == EFFACE_OK)
+            drop_unnamed(store, done.receipt);
     }
     ef_published_end(&file);
     done.seconds = ef_clock_seconds() - begin;

@@ -1,15 +1,17 @@
 /*
  * The file of a published model: it appears with the commit of the request that publishes it.
  *
- * No disk does both at once, so one comes first. The file is written beside its place and synced,
- * the request is committed, and then the file gets its name. The other order would be worse. A
- * commit fails for ordinary reasons, a reader that does not let go or a full disk, and a file that
- * had its name by then would have to be taken back: somebody may have copied it, and what it
- * replaced is gone. A renaming within a folder where a file was just made hardly ever fails; where
- * it does, or the process dies before it, the store knows of the file and the file is whole, under
- * another name.
+ * No disk does both at once, so one comes first. The file is written without a name and synced, the
+ * request is committed, and then the file gets its name. The other order would be worse. A commit
+ * fails for ordinary reasons, a reader that does not let go or a full disk, and a file that had its
+ * name by then would have to be taken back: somebody may have copied it, and what it replaced is
+ * gone. If the process dies, a file without a name is gone: nothing is left that no receipt names.
+ * If it dies after the commit, the store says that a file was never handed out (publication.c).
+ *
+ * Where a file system has no files without names, the file has another name until then, and is
+ * locked. Such a file that nobody has locked is left over, and the next publication removes it.
  */
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "store/requests/published_file.h"
 
 #include "base/errors/status.h"
@@ -17,17 +19,20 @@
 #include "store/file/new_file.h"
 #include "store/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BESIDE ".efface-new-"
 #define RANDOM_BYTES 6
+#define DESCRIPTOR_BYTES 64 /* of the name that the system has for an open file */
 
 /* An error of the system before anything was changed. */
 static efface_status fail_system(const char *path, efface_error *error) {
@@ -148,7 +153,7 @@ static efface_status check_place(const ef_published_file *file, const char *path
 efface_status ef_published_begin(ef_published_file *file, const efface_store *store,
                                  const char *path, bool replaces, efface_error *error) {
     struct stat found;
-    *file = (ef_published_file){.replaces = replaces};
+    *file = (ef_published_file){.replaces = replaces, .descriptor = -1};
     errno = ENOENT;
     if (path[0] == '\0' || path[strlen(path) - 1] == '/' || !find_place(file, path))
         return fail_system(path, error);
@@ -188,6 +193,60 @@ static bool write_bytes(int descriptor, const unsigned char *bytes, size_t n_byt
     return true;
 }
 
+static void name_descriptor(const ef_published_file *file, char name[DESCRIPTOR_BYTES]) {
+    (void)snprintf(name, DESCRIPTOR_BYTES, "/proc/self/fd/%d", file->descriptor);
+}
+
+/* Opens a file without a name that can be given one; false if there is none here. */
+static bool open_nameless(ef_published_file *file) {
+    char name[DESCRIPTOR_BYTES];
+    file->descriptor = open(file->folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file->descriptor < 0)
+        return false;
+    name_descriptor(file, name);
+    if (access(name, F_OK) == 0)
+        return true;
+    (void)close(file->descriptor);
+    file->descriptor = -1;
+    return false;
+}
+
+/* Whether that is what a system says that has no files without names, or no way to name one. */
+static bool must_be_named(int why) {
+    return why == EOPNOTSUPP || why == EISDIR || why == EINVAL || why == ENOENT;
+}
+
+/* Removes a file beside that nobody has locked. */
+static void remove_left_over(int folder, const char *name) {
+    const int descriptor = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(folder, name, 0);
+    (void)close(descriptor);
+}
+
+/* Removes what publications under this name have left that were killed. */
+static void remove_left_overs(const ef_published_file *file) {
+    const char *const own = strrchr(file->beside, '/') + 1;
+    const size_t n = strlen(own) - 2 * (size_t)RANDOM_BYTES;
+    DIR *const folder = opendir(file->folder);
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (strncmp(entry->d_name, own, n) == 0 && strlen(entry->d_name) == strlen(own) &&
+            strspn(entry->d_name + n, "0123456789abcdef") == 2 * (size_t)RANDOM_BYTES)
+            remove_left_over(dirfd(folder), entry->d_name);
+    if (folder != NULL)
+        (void)closedir(folder);
+}
+
+static bool open_beside(ef_published_file *file) {
+    file->descriptor =
+        open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    file->is_there = file->descriptor >= 0;
+    return file->is_there && flock(file->descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
 /* The file has the rights of any other new file: it is made to be given away. Its place is looked
  * at once more: much may have come there during a fit, or while others published. */
 efface_status ef_published_write(ef_published_file *file, const void *bytes, size_t n_bytes,
@@ -195,21 +254,35 @@ efface_status ef_published_write(ef_published_file *file, const void *bytes, siz
     const efface_status status = check_place(file, file->path, error);
     if (status != EFFACE_OK)
         return status;
-    const int descriptor =
-        open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor < 0)
+    remove_left_overs(file);
+    if (!open_nameless(file) && (!must_be_named(errno) || !open_beside(file)))
         return fail_system(file->path, error);
-    file->is_there = true;
-    bool good = write_bytes(descriptor, bytes, n_bytes) && fsync(descriptor) == 0;
-    const int why = errno;
-    good = close(descriptor) == 0 && good;
-    errno = good ? 0 : why;
-    /* The folder too: what the store knows of must not be lost with the power. */
-    return good && ef_sync_folder(file->folder) ? EFFACE_OK : fail_system(file->path, error);
+    return write_bytes(file->descriptor, bytes, n_bytes) && fsync(file->descriptor) == 0
+               ? EFFACE_OK
+               : fail_system(file->path, error);
+}
+
+/* Gives a file without a name the one beside; again if it fails, for nothing else is left of it. */
+static bool name_beside(ef_published_file *file) {
+    char name[DESCRIPTOR_BYTES];
+    name_descriptor(file, name);
+    for (int i = 0; i < 2 && !file->is_there; i++)
+        file->is_there = linkat(AT_FDCWD, name, AT_FDCWD, file->beside, AT_SYMLINK_FOLLOW) == 0;
+    return file->is_there;
 }
 
 /* A link never replaces a file that is there. */
-static bool name_published_file(const ef_published_file *file) {
+static bool name_published_file(ef_published_file *file) {
+    char name[DESCRIPTOR_BYTES];
+    name_descriptor(file, name);
+    if (!file->is_there && !file->replaces &&
+        linkat(AT_FDCWD, name, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0)
+        return true;
+    const int why = errno;
+    if (!file->is_there && (!name_beside(file) || !file->replaces)) {
+        errno = file->is_there ? why : errno;
+        return false;
+    }
     if (file->replaces)
         return rename(file->beside, file->path) == 0;
     if (link(file->beside, file->path) == 0) {
@@ -225,9 +298,15 @@ static bool name_published_file(const ef_published_file *file) {
 efface_status ef_published_place(ef_published_file *file, uint64_t receipt, efface_error *error) {
     errno = 0;
     const bool named = name_published_file(file);
+    const bool is_beside = file->is_there;
     file->is_there = false; /* from here on nothing takes it away */
     if (named && ef_sync_folder(file->folder))
         return EFFACE_OK;
+    if (!named && !is_beside)
+        return ef_fail(error, EFFACE_E_IO,
+                       "the request was done (receipt %" PRIu64 "), but %s could not get its "
+                       "name: %s; the file is lost: publish again",
+                       receipt, file->path, strerror(errno));
     return named ? ef_fail(error, EFFACE_E_IO,
                            "the request was done, and %s was published, but its name may not "
                            "outlive a power loss: %s",
@@ -241,8 +320,10 @@ efface_status ef_published_place(ef_published_file *file, uint64_t receipt, effa
 void ef_published_end(ef_published_file *file) {
     if (file->is_there)
         (void)unlink(file->beside);
+    if (file->descriptor >= 0)
+        (void)close(file->descriptor);
     ef_free(file->folder);
     ef_free(file->path);
     ef_free(file->beside);
-    *file = (ef_published_file){.is_there = false};
+    *file = (ef_published_file){.descriptor = -1};
 }
