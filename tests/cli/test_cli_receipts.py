@@ -147,6 +147,19 @@ class Keys(ProgramTest):
         self.output("receipt", "keys", "--secret", "a", "--public", "b", "--receipt-key", "c")
 
 
+class Check(ProgramTest):
+    def test_every_receipt_is_looked_at(self):
+        self.fit()
+        for name in ("a", "b"):
+            self.output("receipt", "keys", "--secret", name + ".key", "--public", name + ".pub")
+        for number, more in enumerate((("--sign", "a.key"), ("--sign", "b.key"), (),
+                                       ("--sign", "a.key")), 1):
+            self.output("forget", "s.store", "--id", str(number), "--yes", *more)
+        done = self.run_with(6, "check", "s.store", "--public-key", "a.pub")
+        self.assertEqual(done.stdout, "receipt 2 of the store was not signed with this key\n")
+        self.output("check", "s.store")
+
+
 class Has(ProgramTest):
     def test_has(self):
         self.fit()
@@ -158,13 +171,16 @@ class Has(ProgramTest):
         for line in lines:
             self.assertRegex(line, "^[0-9a-f]{32}$")
         has = ["receipt", "has", "r.jsonl", "s.store", "--list"]
-        self.assertEqual(self.output(*has, "gone", "--id", "4"), "4 is in the receipt of line 1\n")
-        self.assertEqual(self.output(*has, "one", "--id", "1"), "1 is in the receipt of line 2\n")
+        self.assertEqual(self.output(*has, "gone", "--id", "4"), "4 is in receipt 1\n")
+        self.assertEqual(self.output(*has, "one", "--id", "1"), "1 is in receipt 2\n")
+        self.write("later.jsonl", self.read("r.jsonl").decode().splitlines()[1] + "\n")
+        self.assertEqual(self.output("receipt", "has", "later.jsonl", "s.store", "--list", "one",
+                                     "--id", "1"), "1 is in receipt 2\n")
         done = self.run_with(4, *has, "gone", "--id", "4,1")
-        self.assertEqual(done.stdout, "1 is not in the receipt of line 1\n"
-                                      "4 is in the receipt of line 1\n")
+        self.assertEqual(done.stdout, "1 is not in receipt 1\n"
+                                      "4 is in receipt 1\n")
         self.assertEqual(self.json(*has, "gone", "--id", "5,6"), {
-            "lines": [1], "ids": [{"id": 5, "has": True}, {"id": 6, "has": True}]})
+            "receipts": [1], "ids": [{"id": 5, "has": True}, {"id": 6, "has": True}]})
         # The order of a list means nothing; what is in it does.
         self.write("turned", "\n".join(reversed(lines)))
         self.output(*has, "turned", "--id", "4")
@@ -182,10 +198,10 @@ class Has(ProgramTest):
         self.output("forget", "t.store", "--id", "p2", "--list", "l", "--yes", *key)
         self.output("export", "t.store", "--receipts", "-o", "r.jsonl")
         self.assertEqual(self.output("receipt", "has", "r.jsonl", "t.store", "--list", "l",
-                                     "--id", "p2", *key), "p2 is in the receipt of line 1\n")
+                                     "--id", "p2", *key), "p2 is in receipt 1\n")
         self.assertEqual(self.run_with(4, "receipt", "has", "r.jsonl", "t.store", "--list", "l",
                                        "--id", "p1", *key).stdout,
-                         "p1 is not in the receipt of line 1\n")
+                         "p1 is not in receipt 1\n")
         self.refused(1, "key", "receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id", "p2")
         self.refused(2, "name the store", "receipt", "has", "r.jsonl", "--list", "l", "--id", "p2",
                      *key)

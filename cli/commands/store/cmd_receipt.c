@@ -180,10 +180,16 @@ typedef struct has_choices {
     bool json;
 } has_choices;
 
-/* The lines of the receipts that have the root of a list, with commas between them: who is learned
- * and forgotten again leaves the same root. Release with free in any case. */
+/* The number of a receipt, which begins its line; 0 if it has none. */
+static uint64_t receipt_number(const char *line) {
+    uint64_t number = 0;
+    return sscanf(line, "{\"receipt\":%" SCNu64, &number) == 1 ? number : 0;
+}
+
+/* The numbers of the receipts that have the root of a list, with commas between them: who is
+ * learned and forgotten again leaves the same root. Release with free in any case. */
 static int find_root(const has_choices *c, const cli_lines *receipts, const cli_hashes *list,
-                     char **lines) {
+                     char **numbers) {
     unsigned char root[EFFACE_DIGEST_BYTES];
     char field[CLI_HEX_BYTES + 16];
     size_t n_bytes = 0, n_found = 0;
@@ -191,10 +197,11 @@ static int find_root(const has_choices *c, const cli_lines *receipts, const cli_
     if (efface_receipt_root(list->bytes, list->n, root, &error) != EFFACE_OK)
         return cli_report_error(&error);
     snprintf(field, sizeof field, "\"root\":\"%s\"", cli_hex_of(root).text);
-    FILE *const out = open_memstream(lines, &n_bytes);
+    FILE *const out = open_memstream(numbers, &n_bytes);
     for (size_t i = 0; out != NULL && i < receipts->n; i++)
         if (strstr(receipts->items[i], field) != NULL)
-            fprintf(out, "%s%zu", n_found++ > 0 ? "," : "", receipts->numbers[i]);
+            fprintf(out, "%s%" PRIu64, n_found++ > 0 ? "," : "",
+                    receipt_number(receipts->items[i]));
     if (out == NULL || fclose(out) != 0)
         return cli_out_of_memory();
     return n_found > 0 ? CLI_DONE
@@ -215,21 +222,21 @@ static cli_token token_of(const cli_wanted *wanted, size_t i) {
     return (cli_token){.number = id, .text = cli_wanted_text(wanted, id)};
 }
 
-static void print_ids(const cli_wanted *wanted, const bool *has, const char *lines) {
-    const char *const ending = strchr(lines, ',') != NULL ? "s" : "";
+static void print_ids(const cli_wanted *wanted, const bool *has, const char *numbers) {
+    const char *const ending = strchr(numbers, ',') != NULL ? "s" : "";
     for (size_t i = 0; i < wanted->rows.n; i++) {
         const cli_token id = token_of(wanted, i);
         char digits[32];
         cli_format_token(digits, &id);
         cli_put_text(stdout, id.text != NULL ? id.text : digits);
-        printf(" is %sin the receipt of line%s %s\n", has[i] ? "" : "not ", ending, lines);
+        printf(" is %sin receipt%s %s\n", has[i] ? "" : "not ", ending, numbers);
     }
 }
 
-static void json_ids(const cli_wanted *wanted, const bool *has, const char *lines) {
+static void json_ids(const cli_wanted *wanted, const bool *has, const char *numbers) {
     cli_json json = cli_json_object(stdout);
-    cli_json_open(&json, "lines", '[');
-    cli_json_raw(&json, NULL, lines);
+    cli_json_open(&json, "receipts", '[');
+    cli_json_raw(&json, NULL, numbers);
     cli_json_close(&json);
     cli_json_open(&json, "ids", '[');
     for (size_t i = 0; i < wanted->rows.n; i++) {
@@ -244,7 +251,7 @@ static void json_ids(const cli_wanted *wanted, const bool *has, const char *line
 
 /* Says of each id whether its hash is in the list. */
 static int look_for(efface_store *store, const unsigned char *key, const cli_wanted *wanted,
-                    const cli_hashes *list, const char *lines, bool as_json) {
+                    const cli_hashes *list, const char *numbers, bool as_json) {
     unsigned char hash[EFFACE_ROW_HASH_BYTES];
     efface_error error;
     int code = CLI_DONE;
@@ -259,7 +266,7 @@ static int look_for(efface_store *store, const unsigned char *key, const cli_wan
         has[i] = list_has(list, hash);
         code = has[i] ? code : CLI_NOT_FOUND;
     }
-    (as_json ? json_ids : print_ids)(wanted, has, lines);
+    (as_json ? json_ids : print_ids)(wanted, has, numbers);
     free(has);
     return code;
 }
@@ -268,14 +275,14 @@ static int look_in_store(const has_choices *c, efface_store *store, const unsign
                          const cli_lines *receipts) {
     cli_hashes list = {NULL, 0};
     cli_wanted wanted;
-    char *lines = NULL;
+    char *numbers = NULL;
     int code = cli_read_who(&c->who, store, &wanted);
     if (code == CLI_DONE && wanted.owners.n > 0)
         code = cli_wrong("receipts contain rows but no owners: name the ids");
     CLI_THEN(code, cli_read_hashes(c->list_path, &list));
-    CLI_THEN(code, find_root(c, receipts, &list, &lines));
-    CLI_THEN(code, look_for(store, key, &wanted, &list, lines, c->json));
-    free(lines);
+    CLI_THEN(code, find_root(c, receipts, &list, &numbers));
+    CLI_THEN(code, look_for(store, key, &wanted, &list, numbers, c->json));
+    free(numbers);
     free(list.bytes);
     cli_wanted_free(&wanted);
     return code;
@@ -353,7 +360,7 @@ const cli_command cli_receipt = {
     "  --public-key FILE  the public key to verify with\n"
     "  --list FILE        the hashes of the receipt; --wait SECONDS for the store\n"
     "  --json             as JSON: secret, public, receipt_key; or valid, invalid,\n"
-    "                     receipts, problems; or lines, ids with id and has\n"
+    "                     receipts, problems; or receipts, ids with id and has\n"
     "Exit codes: 0 done, all valid, all there; 3 a problem, or no receipt has the\n"
     "list; 1 failed; 2 usage; 4 not found.\n"
     "example: efface receipt keys --secret signing.key --public signing.pub\n"

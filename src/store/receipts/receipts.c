@@ -307,11 +307,45 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
     return status;
 }
 
+static efface_status fail_unsigned(uint64_t number, efface_error *error) {
+    return ef_fail(error, EFFACE_E_FORMAT,
+                   "receipt %" PRIu64 " of the store was not signed with this key", number);
+}
+
+/* Each receipt by itself: the last one, and their number, say nothing of those before. */
+static efface_status verify_each(efface_store *store, const unsigned char *public_key,
+                                 efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    uint64_t n = 0;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT body FROM receipts ORDER BY number", &statement, error);
+    while (status == EFFACE_OK) {
+        const char *line = NULL;
+        status = ef_sql_step(store, statement, &row, error);
+        if (status == EFFACE_OK && row)
+            status = ef_sql_text(store, statement, 0, &line, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        n++;
+        efface_error problem;
+        status = efface_receipt_verify(line != NULL ? line : "", public_key, &problem);
+        if (status == EFFACE_E_MEMORY)
+            status = ef_fail_memory(error);
+        else if (status != EFFACE_OK)
+            status = fail_unsigned(n, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
 static efface_status verify_receipts(efface_store *store, void *public_key, efface_error *error) {
     signed_count count;
     efface_status status = ef_receipts_check(store, error);
     if (status == EFFACE_OK)
         status = read_signature(store, &count, error);
+    if (status == EFFACE_OK)
+        status = verify_each(store, public_key, error);
     if (status != EFFACE_OK)
         return status;
     return count.number == store->head.n_receipts &&
