@@ -19,7 +19,8 @@ static bool name_room(sv_room *room) {
     const char *const end = strstr(file, ".store");
     const size_t n =
         end != NULL && strcmp(end, ".store") == 0 ? (size_t)(end - file) : strlen(file);
-    if (n == 0 || n >= sizeof room->name)
+    const bool is_folder = strncmp(file, "..", n) == 0 && n <= 2; /* in an address */
+    if (n == 0 || n >= sizeof room->name || is_folder)
         return false;
     memcpy(room->name, file, n);
     return true;

@@ -222,6 +222,15 @@ class ConnectionTest(ServiceTest):
         while read.get("/v1/me").status != 200:
             time.sleep(0.05)
 
+    def test_names_that_are_folders_are_refused(self):
+        """An address with . or .. is another address."""
+        for name in ("..store", "...store"):
+            os.rename(self.path("people.store"), self.path(name))
+            with self.assertRaisesRegex(AssertionError, "cannot be served under that name"):
+                self.start(name)
+            os.rename(self.path(name), self.path("people.store"))
+        self.run_program("fit", "-o", "people.store", "--model", "..", "-k", "2", code=2)
+
     def test_requests_under_way(self):
         self.start(options=("--under-way", "2"))
         head = self.head("POST", FORGET, "erase", "Content-Length: 20\r\n")

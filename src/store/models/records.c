@@ -281,6 +281,10 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
     const efface_status status = ef_model_name_check(asked->name, error);
     if (status != EFFACE_OK)
         return status;
+    if (strcmp(asked->name, ".") == 0 || strcmp(asked->name, "..") == 0)
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "the name of a model cannot be '.' or '..': in an address these are folders");
     if (asked->params == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "params must not be NULL");
     ef_model_name_copy(record->name, asked->name);

@@ -11,7 +11,6 @@
  *     u64  receipts    32  digest of the last    32  public key    64  signature of the first 40
  *                                                                  bytes after "efface receipts"
  */
-#define _POSIX_C_SOURCE 200809L
 #include "store/receipts/receipts.h"
 
 #include "base/bytes/digest.h"
@@ -27,7 +26,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static void put_member(ef_writer *w, const char *text) {
     ef_write_bytes(w, text, strlen(text));
@@ -53,15 +51,6 @@ static void put_hex(ef_writer *w, const unsigned char *bytes, size_t n_bytes) {
     put_member(w, hex);
 }
 
-static void put_time(ef_writer *w) {
-    const time_t now = time(NULL);
-    struct tm utc;
-    char text[32] = "";
-    if (gmtime_r(&now, &utc) != NULL)
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    put_format(w, "\"time\":\"%s\"", text);
-}
-
 static void put_model(ef_writer *w, const efface_model_report *m) {
     put_format(w,
                "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\","
@@ -75,10 +64,11 @@ static void put_model(ef_writer *w, const efface_model_report *m) {
     put_member(w, "\"}");
 }
 
-static void put_body(ef_writer *w, const char *kind, const efface_store_report *report,
+static void put_body(ef_writer *w, const char *kind, const char *time,
+                     const efface_store_report *report,
                      const unsigned char root[EFFACE_DIGEST_BYTES], const unsigned char *previous) {
     put_format(w, "{\"receipt\":%" PRIu64 ",", report->receipt);
-    put_time(w);
+    put_format(w, "\"time\":\"%s\"", time);
     put_format(w,
                ",\"kind\":\"%s\",\"requested\":%" PRIu64 ",\"missing\":%" PRIu64
                ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"updated\":%" PRIu64
@@ -228,12 +218,15 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
     for (size_t i = 0; i < n_ids; i++)
         ef_row_hash(store->receipt_key, ids[i], report->row_hashes + i * EFFACE_ROW_HASH_BYTES);
     ef_row_hashes_sort(report->row_hashes, n_ids);
+    char time[EF_TIME_BYTES];
     efface_status status = efface_receipt_root(report->row_hashes, n_ids, root, error);
+    if (status == EFFACE_OK)
+        status = ef_receipt_time(store, time, error);
     if (status != EFFACE_OK)
         return status;
     report->receipt = head->n_receipts + 1;
     ef_writer w = {0};
-    put_body(&w, kind, report, root, head->last_receipt);
+    put_body(&w, kind, time, report, root, head->last_receipt);
     if (store->signs)
         sign(&w, store);
     status = w.failed ? ef_fail_memory(error) : insert_receipt(store, report->receipt, &w, error);

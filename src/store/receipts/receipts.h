@@ -18,6 +18,11 @@ void ef_row_hashes_sort(unsigned char *hashes, size_t n_hashes);
 /* Whether a text is somewhere in bytes. */
 bool ef_bytes_have(ef_decoder bytes, const char *wanted);
 
+/* The time of a receipt that is written now: that of the clock, or of the last receipt if that is
+ * later (receipt_times.c). */
+#define EF_TIME_BYTES 21 /* 2026-01-31T10:20:30Z, and a 0 */
+efface_status ef_receipt_time(efface_store *store, char out[EF_TIME_BYTES], efface_error *error);
+
 /* Whether a receipt names a digest as that of the one before. */
 bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 

@@ -267,7 +267,7 @@ static void models_get_new_seeds(void **state) {
 
 static void names_and_columns_are_checked(void **state) {
     (void)state;
-    static const char *const bad[] = {"", "a b", "a/b", "\xc3\xa4", "a\n", "'", "a;b"};
+    static const char *const bad[] = {"", "a b", "a/b", "\xc3\xa4", "a\n", "'", "a;b", ".", ".."};
     static const uint32_t beyond[] = {0, N_COLUMNS}, many[] = {0, 1, 2, 3, 0};
     efface_store *const store = make_store();
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
