@@ -2,6 +2,7 @@
 #ifndef SV_API_H
 #define SV_API_H
 
+#include "rooms/jobs.h"
 #include "service.h"
 
 sv_when sv_get_health(sv_request *request);
@@ -15,6 +16,8 @@ sv_when sv_get_receipt(sv_request *request);
 sv_when sv_post_verify_receipts(sv_request *request);
 sv_when sv_get_picture(sv_request *request);
 sv_when sv_post_verify(sv_request *request);
+/* Replies with the id of a job, or why there is none. */
+sv_when sv_reply_added(sv_request *request, sv_job_added added, const char *id);
 sv_when sv_get_jobs(sv_request *request);
 sv_when sv_get_job(sv_request *request);
 sv_when sv_delete_job(sv_request *request);

@@ -123,7 +123,7 @@ export async function showChecks({ main, signal }) {
     }
     replace(main, heading, lead, table('Checks', [{ name: 'Check' }, { name: 'Store' },
         { name: 'Model' }, { name: 'Result' }, { name: 'Started' }],
-    jobs.map((job) => [link(path('checks', job.job), job.job.slice(0, 8)), job.store, job.model,
+    jobs.filter((job) => job.kind === 'verify').map((job) => [link(path('checks', job.job), job.job.slice(0, 8)), job.store, job.model,
         progress(job), job.started ? time(job.started) : '–']), true));
 }
 

@@ -22,18 +22,35 @@ static json_t *text_or_null(const char *text) {
     return text[0] != 0 ? json_string(text) : json_null();
 }
 
+static json_t *error_json(const sv_job *job) {
+    return job->state == SV_JOB_FAILED
+               ? json_pack("{s:s,s:s}", "code", job->code, "message", job->message)
+               : json_null();
+}
+
+static json_t *forget_json(const sv_job *job) {
+    return json_pack(
+        "{s:s,s:s,s:s,s:n,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "job", job->id, "kind", "forget",
+        "store", job->store, "model", "state", states[job->state], "part",
+        job->part >= 0.0 ? json_real(job->part) : json_null(), "started",
+        text_or_null(job->started), "ended", text_or_null(job->ended), "names",
+        (json_int_t)job->n_names, "forgotten", (json_int_t)job->n_forgotten, "missing",
+        (json_int_t)job->n_missing, "receipts",
+        json_pack("[I,I]", (json_int_t)job->first_receipt, (json_int_t)job->last_receipt), "error",
+        error_json(job));
+}
+
 json_t *sv_job_json(const sv_job *job) {
     const bool done = job->state == SV_JOB_DONE;
+    if (job->kind == SV_JOB_FORGET)
+        return forget_json(job);
     return json_pack(
         "{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "job", job->id, "kind", "verify",
         "store", job->store, "model", job->model, "state", states[job->state], "part",
         job->part >= 0.0 ? json_real(job->part) : json_null(), "started",
         text_or_null(job->started), "ended", text_or_null(job->ended), "identical",
         done ? json_boolean(job->identical) : json_null(), "what", text_or_null(job->what), "where",
-        text_or_null(job->where), "digest", text_or_null(job->digest), "error",
-        job->state == SV_JOB_FAILED
-            ? json_pack("{s:s,s:s}", "code", job->code, "message", job->message)
-            : json_null());
+        text_or_null(job->where), "digest", text_or_null(job->digest), "error", error_json(job));
 }
 
 /* Reads a member that is a text, or null, or missing; false if it is too long or something else. */
@@ -48,6 +65,22 @@ static bool read_job_text(const json_t *json, const char *key, char *out, size_t
     return true;
 }
 
+static uint64_t read_job_count(const json_t *count) {
+    const json_int_t value = json_integer_value(count);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void read_forgotten(const json_t *json, sv_job *job) {
+    const char *const kind = json_string_value(json_object_get(json, "kind"));
+    const json_t *const receipts = json_object_get(json, "receipts");
+    job->kind = kind != NULL && strcmp(kind, "forget") == 0 ? SV_JOB_FORGET : SV_JOB_VERIFY;
+    job->n_names = read_job_count(json_object_get(json, "names"));
+    job->n_forgotten = read_job_count(json_object_get(json, "forgotten"));
+    job->n_missing = read_job_count(json_object_get(json, "missing"));
+    job->first_receipt = read_job_count(json_array_get(receipts, 0));
+    job->last_receipt = read_job_count(json_array_get(receipts, 1));
+}
+
 bool sv_job_read(const json_t *json, sv_job *job) {
     const char *const state = json_string_value(json_object_get(json, "state"));
     const json_t *const error = json_object_get(json, "error");
@@ -57,6 +90,7 @@ bool sv_job_read(const json_t *json, sv_job *job) {
            strcmp(state, states[number]) != 0)
         number++;
     job->state = (sv_job_state)number;
+    read_forgotten(json, job);
     job->identical = json_is_true(json_object_get(json, "identical"));
     job->part = job->state == SV_JOB_DONE ? 1.0 : -1.0;
     return state != NULL && number < sizeof states / sizeof states[0] &&
@@ -71,7 +105,8 @@ bool sv_job_read(const json_t *json, sv_job *job) {
            (!json_is_object(error) ||
             (read_job_text(error, "code", job->code, sizeof job->code) &&
              read_job_text(error, "message", job->message, sizeof job->message))) &&
-           strlen(job->id) == SV_JOB_ID_BYTES - 1 && job->store[0] != 0 && job->model[0] != 0;
+           strlen(job->id) == SV_JOB_ID_BYTES - 1 && job->store[0] != 0 &&
+           (job->model[0] != 0 || job->kind == SV_JOB_FORGET);
 }
 
 /* ---------------------------------------------------------------- the file */

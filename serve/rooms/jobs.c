@@ -17,7 +17,8 @@
 #define N_RUNNING 2
 #define MAX_ENDED 1000
 #define MAX_WAITING 1000
-#define NICE 10 /* lower than requests */
+#define MAX_FORGETTING 16 /* each has a file of names */
+#define NICE 10           /* lower than requests */
 
 struct sv_jobs {
     sv_service *service;
@@ -142,6 +143,58 @@ static sv_job *take_job(sv_jobs *jobs, sv_job *copy) {
     return found;
 }
 
+static char *names_path(const sv_jobs *jobs, const char *id) {
+    char *const path = malloc(strlen(jobs->path) + SV_JOB_ID_BYTES + 1);
+    if (path != NULL)
+        (void)sprintf(path, "%s.%s", jobs->path, id);
+    return path;
+}
+
+static void wipe_names(const sv_jobs *jobs, const sv_job *job) {
+    char *const path = job->kind == SV_JOB_FORGET ? names_path(jobs, job->id) : NULL;
+    if (path != NULL)
+        sv_job_names_wipe(path);
+    free(path);
+}
+
+/* What a slice did: if the process dies, at most one is counted as missing. */
+static void put_down_slice(sv_jobs *jobs, sv_job *job, const sv_job *result) {
+    pthread_mutex_lock(&jobs->lock);
+    job->n_names = result->n_names;
+    job->n_forgotten = result->n_forgotten;
+    job->n_missing = result->n_missing;
+    job->first_receipt = result->first_receipt;
+    job->last_receipt = result->last_receipt;
+    (void)write_file(jobs);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+/* False if it was stopped. */
+static bool forget_names(running *r, sv_job *result) {
+    sv_job_names names = {.all = NULL};
+    char *const path = names_path(r->jobs, result->id);
+    bool ok = path != NULL && sv_job_names_read(path, &names), stopped = false;
+    const uint64_t n = names.n_ids + names.n_owners;
+    if (!ok) {
+        (void)snprintf(result->code, sizeof result->code, "unavailable");
+        (void)snprintf(result->message, sizeof result->message,
+                       "the file of those who are to be forgotten cannot be read");
+    }
+    while (ok && result->n_names < n) {
+        stopped = follow_job(r, (double)result->n_names / (double)n) != 0;
+        if (stopped)
+            break;
+        ok =
+            sv_forget_slice(r->jobs->service->rooms, result, &names) ||
+            strcmp(result->code, "busy") == 0; /* another process writes: the slice is next again */
+        put_down_slice(r->jobs, r->job, result);
+    }
+    result->state = ok ? SV_JOB_DONE : SV_JOB_FAILED;
+    sv_job_names_free(&names);
+    free(path);
+    return !stopped;
+}
+
 /* Writes down what became of a job. One that was stopped because the service ends waits again. The
  * file is written as well as it can be: a job that is missing there only runs once more. */
 static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool finished) {
@@ -158,8 +211,9 @@ static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool fini
         sv_metrics_job(jobs->service->metrics, job->state == SV_JOB_DONE     ? "done"
                                                : job->state == SV_JOB_FAILED ? "failed"
                                                                              : "cancelled");
+        if (write_file(jobs)) /* else the names stay, and the job runs once more */
+            wipe_names(jobs, job);
         forget_old(jobs);
-        (void)write_file(jobs);
     }
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -173,31 +227,37 @@ static void *run_jobs(void *context) {
         if (job == NULL)
             return NULL;
         running r = {jobs, job};
-        const bool finished = sv_check_model(jobs->service->rooms, &result, follow_job, &r);
+        const bool finished = result.kind == SV_JOB_FORGET
+                                  ? forget_names(&r, &result)
+                                  : sv_check_model(jobs->service->rooms, &result, follow_job, &r);
         put_down(jobs, job, &result, finished);
     }
 }
 
 /* ---------------------------------------------------------------- from outside */
 
+static void draw_id(sv_job *job) {
+    unsigned char bytes[(SV_JOB_ID_BYTES - 1) / 2];
+    randombytes_buf(bytes, sizeof bytes);
+    (void)sodium_bin2hex(job->id, sizeof job->id, bytes, sizeof bytes);
+}
+
 sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
                          char id[SV_JOB_ID_BYTES]) {
     sv_job job = {.state = SV_JOB_WAITS, .part = -1.0};
-    unsigned char bytes[(SV_JOB_ID_BYTES - 1) / 2];
     sv_job_added added = SV_JOB_ADDED;
     size_t n_waiting = 0;
     const sv_job *same = NULL;
     if (strlen(store) >= sizeof job.store || strlen(model) >= sizeof job.model)
         return SV_JOB_TOO_MANY;
-    randombytes_buf(bytes, sizeof bytes);
-    (void)sodium_bin2hex(job.id, sizeof job.id, bytes, sizeof bytes);
+    draw_id(&job);
     memcpy(job.store, store, strlen(store));
     memcpy(job.model, model, strlen(model));
     pthread_mutex_lock(&jobs->lock);
     for (size_t i = 0; i < jobs->n_jobs; i++)
         if (jobs->jobs[i]->state == SV_JOB_WAITS) {
             n_waiting++;
-            if (strcmp(jobs->jobs[i]->store, store) == 0 &&
+            if (jobs->jobs[i]->kind == SV_JOB_VERIFY && strcmp(jobs->jobs[i]->store, store) == 0 &&
                 strcmp(jobs->jobs[i]->model, model) == 0)
                 same = jobs->jobs[i];
         }
@@ -213,6 +273,42 @@ sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
     }
     memcpy(id, same != NULL ? same->id : job.id, SV_JOB_ID_BYTES);
     pthread_mutex_unlock(&jobs->lock);
+    return added;
+}
+
+static size_t count_waiting(const sv_jobs *jobs, sv_job_kind kind) {
+    size_t n = 0;
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        n += jobs->jobs[i]->kind == kind && !has_ended(jobs->jobs[i]);
+    return n;
+}
+
+/* The names are on the disk before the job is, and the job before its id is handed out. */
+sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *store, const efface_request *whom,
+                                char id[SV_JOB_ID_BYTES]) {
+    sv_job job = {.kind = SV_JOB_FORGET, .state = SV_JOB_WAITS, .part = -1.0};
+    sv_job_added added = SV_JOB_NOT_WRITTEN;
+    if (strlen(store) >= sizeof job.store)
+        return SV_JOB_TOO_MANY;
+    draw_id(&job);
+    memcpy(job.store, store, strlen(store));
+    memcpy(id, job.id, SV_JOB_ID_BYTES);
+    char *const path = names_path(jobs, job.id);
+    pthread_mutex_lock(&jobs->lock);
+    if (count_waiting(jobs, SV_JOB_FORGET) >= MAX_FORGETTING)
+        added = SV_JOB_TOO_MANY;
+    else if (path != NULL && sv_job_names_write(path, whom) && append_job(jobs, &job)) {
+        if (write_file(jobs))
+            added = SV_JOB_ADDED;
+        else
+            take_job_out(jobs, jobs->n_jobs - 1);
+    }
+    if (added == SV_JOB_ADDED)
+        pthread_cond_broadcast(&jobs->changed);
+    else if (path != NULL)
+        sv_job_names_wipe(path);
+    pthread_mutex_unlock(&jobs->lock);
+    free(path);
     return added;
 }
 
@@ -232,7 +328,8 @@ bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
         job->state = SV_JOB_CANCELLED;
         sv_time_now(job->ended);
         sv_metrics_job(jobs->service->metrics, "cancelled");
-        (void)write_file(jobs);
+        if (write_file(jobs))
+            wipe_names(jobs, job);
     } else if (job != NULL && job->state == SV_JOB_RUNS) {
         job->stop = true;
     }
@@ -272,6 +369,11 @@ static bool read_jobs(sv_jobs *jobs, sv_why *why) {
     return ok;
 }
 
+static bool needs_names(const sv_jobs *jobs, const char *id) {
+    const sv_job *const job = find_job(jobs, id);
+    return job != NULL && !has_ended(job);
+}
+
 bool sv_jobs_open(sv_service *service, sv_jobs **out, sv_why *why) {
     sv_jobs *const jobs = calloc(1, sizeof *jobs);
     (void)sv_fail_memory(why);
@@ -285,6 +387,8 @@ bool sv_jobs_open(sv_service *service, sv_jobs **out, sv_why *why) {
     if (jobs->path != NULL)
         jobs->lock_file = sv_job_file_lock(jobs->path, why);
     bool ok = jobs->lock_file >= 0 && read_jobs(jobs, why);
+    if (ok)
+        sv_job_names_wipe_others(jobs->path, needs_names, jobs);
     while (ok && jobs->n_threads < N_RUNNING) {
         ok = pthread_create(&jobs->threads[jobs->n_threads], NULL, run_jobs, jobs) == 0;
         jobs->n_threads += ok;

@@ -1,11 +1,14 @@
 /*
  * Jobs: work that takes longer than a request may. A job fits a model of a store again and compares
- * the two (verify). It has a random id, by which whoever lost the connection finds it again.
+ * the two (verify), or forgets many rows and people (forget). It has a random id, by which whoever
+ * lost the connection finds it again.
  *
  * Jobs are in a file beside the tokens (efface.jobs beside efface.tokens): one that was accepted is
  * on the disk before anybody hears its id, and one that has not ended when the service ends, or is
  * killed, runs again when the service starts. The file has names of stores and models, times and
- * results, and nothing of rows.
+ * results, and nothing of rows. Whom a job forgets stands in a file of its own (efface.jobs.ID),
+ * which is overwritten and removed when the job has ended. It forgets some of them at a time, so
+ * that other changes take their turns in between; each of these slices has a receipt.
  *
  * Two jobs run at a time, at a lower priority than requests; others wait, the oldest first. Rows
  * are read under the lock of the store and fitted without it, so that writers wait for the reading
@@ -26,7 +29,10 @@ typedef enum sv_job_state {
     SV_JOB_CANCELLED
 } sv_job_state;
 
+typedef enum sv_job_kind { SV_JOB_VERIFY, SV_JOB_FORGET } sv_job_kind;
+
 typedef struct sv_job {
+    sv_job_kind kind;
     char id[SV_JOB_ID_BYTES];
     char store[128];
     char model[EFFACE_MODEL_NAME_BYTES];
@@ -34,6 +40,12 @@ typedef struct sv_job {
     double part;      /* that is done, from 0 to 1; below 0: not known */
     char started[32]; /* as 2026-01-31T08:00:00Z; "" if it has not */
     char ended[32];
+
+    /* What it has forgotten so far. */
+    uint64_t n_names;                     /* that were looked for */
+    uint64_t n_forgotten;                 /* rows */
+    uint64_t n_missing;                   /* names */
+    uint64_t first_receipt, last_receipt; /* 0: none */
 
     /* If it is done: what came out. */
     bool identical;
@@ -62,6 +74,10 @@ typedef enum sv_job_added { SV_JOB_ADDED, SV_JOB_TOO_MANY, SV_JOB_NOT_WRITTEN } 
 sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
                          char id[SV_JOB_ID_BYTES]);
 
+/* Adds a job that forgets; who is not there is passed over. */
+sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *store, const efface_request *whom,
+                                char id[SV_JOB_ID_BYTES]);
+
 /* A copy of a job; false if there is none with this id. */
 bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out);
 
@@ -86,6 +102,24 @@ int sv_job_file_lock(const char *path, sv_why *why);
  * (job_file.c). */
 bool sv_job_file_write(const char *path, const json_t *list);
 bool sv_job_file_read(const char *path, json_t **list, sv_why *why);
+
+/* Whom a job forgets: in its file (forget_slices.c). */
+typedef struct sv_job_names {
+    uint64_t n_ids, n_owners;
+    uint64_t *all; /* the ids, then the owners */
+} sv_job_names;
+
+bool sv_job_names_write(const char *path, const efface_request *whom);
+bool sv_job_names_read(const char *path, sv_job_names *out);
+void sv_job_names_free(sv_job_names *names);
+/* Overwrites the file and removes it. */
+void sv_job_names_wipe(const char *path);
+/* The same for all files beside `path` whose job is not in `keeps`. */
+void sv_job_names_wipe_others(const char *path, bool (*keeps)(const sv_jobs *, const char *id),
+                              const sv_jobs *jobs);
+
+/* Forgets the next of them, and counts; false, with the error in the job, if that fails. */
+bool sv_forget_slice(const sv_rooms *rooms, sv_job *job, const sv_job_names *names);
 
 /* Fits and compares the model of a job, and fills in what came out. `follow` is called now and then
  * with the part that is done, and ends it if it returns non-zero; then false is returned

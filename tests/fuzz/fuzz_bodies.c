@@ -63,6 +63,26 @@ void sv_finish(sv_request *request) {
     answered = true;
 }
 
+const char *sv_room_name(const sv_room *room) {
+    (void)room;
+    return "store";
+}
+
+sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *store, const efface_request *whom,
+                                char id[SV_JOB_ID_BYTES]) {
+    (void)jobs;
+    (void)store;
+    (void)id;
+    require(whom->n_ids + whom->n_owners > SV_MAX_NAMES);
+    return SV_JOB_TOO_MANY;
+}
+
+sv_when sv_reply_added(sv_request *request, sv_job_added added, const char *id) {
+    (void)added;
+    (void)id;
+    return sv_refuse(request, 503, "busy", "too many jobs wait; try again later");
+}
+
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_store_info *info,
                            efface_error *error) {
     (void)room;

@@ -257,7 +257,7 @@ class ConnectionTest(ServiceTest):
             path = "/v1/stores/people/" + call
             names = {"ids": list(range(500, 500 + most - 1)), "owner_keys": ["nobody"]}
             if call != "find":
-                names["skip_missing"] = True
+                names.update(skip_missing=True, hashes=True)
             self.good(admin.post(path, names))
             names["owner_keys"].append("nobody else")
             self.refused(admin.post(path, names), 413, "too_long")

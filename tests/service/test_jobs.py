@@ -59,6 +59,84 @@ class JobsTest(EndedTest):
             return {job["job"]: job for job in json.load(file)}
 
 
+class ForgetTest(JobsTest):
+    """Forgets of more names than a request may have at once."""
+
+    WHOM = {"ids": list(range(12)) + list(range(1000, 13000)), "owner_keys": ["u3", "nobody"],
+            "skip_missing": True}
+
+    def setUp(self):
+        super().setUp()
+        self.make_store()
+
+    def forget(self):
+        reply = self.checked("erase").post("/v1/stores/people/forget", self.WHOM)
+        job = self.good(reply, 202)["job"]
+        self.assertEqual(reply.headers["location"], f"/v1/jobs/{job}")
+        return job
+
+    def names_left(self):
+        return [name for name in os.listdir(self.folder)
+                if name.startswith("efface.jobs.") and not name.endswith(".lock")]
+
+    def rows(self):
+        return self.good(self.checked("read").get("/v1/stores/people"))["rows"]
+
+    def locked(self):
+        other = sqlite3.connect(self.path("people.store"), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        self.addCleanup(other.close)
+        return other
+
+    def check_done(self, job):
+        answer = self.wait(self.checked("erase"), job)
+        self.assertEqual((answer["kind"], answer["state"], answer["part"]), ("forget", "done", 1))
+        self.assertEqual((answer["names"], answer["model"]), (12014, None))
+        self.assertEqual(self.rows(), 60 - 16)
+        while self.names_left():
+            time.sleep(0.01)
+        return answer
+
+    def test_large_forget(self):
+        self.start()
+        answer = self.check_done(self.forget())
+        self.assertEqual((answer["forgotten"], answer["missing"]), (16, 12001))
+        self.assertEqual(answer["receipts"][0], 1)
+        for model in ("default", "income", "kind"):
+            self.run_program("verify", "people.store", "--model", model)
+        whole = dict(self.WHOM)
+        del whole["skip_missing"]
+        self.refused(self.checked("erase").post("/v1/stores/people/forget", whole), 413,
+                     "too_long")
+
+    def test_killed(self):
+        self.start()
+        other = self.locked()
+        job = self.forget()
+        self.assertEqual(self.names_left(), ["efface.jobs." + job])
+        self.assertEqual(os.stat(self.path("efface.jobs." + job)).st_mode & 0o777, 0o600)
+        self.service.end(signal.SIGKILL)
+        other.close()
+        with open(self.path("efface.jobs." + 32 * "a"), "wb") as file:
+            file.write(b"left over")
+        self.start()
+        self.assertLessEqual(set(self.names_left()), {"efface.jobs." + job})
+        self.check_done(job)
+
+    def test_cancelled(self):
+        self.start()
+        other = self.locked()
+        job = self.forget()
+        client = self.checked("erase")
+        self.good(client.ask("DELETE", f"/v1/jobs/{job}"))
+        other.close()
+        answer = self.wait(client, job)
+        self.assertEqual(answer["state"], "cancelled")
+        self.assertLess(answer["names"], 12014)
+        while self.names_left():
+            time.sleep(0.01)
+
+
 class ShortTest(JobsTest):
     """A store whose checks take moments."""
 

@@ -17,13 +17,8 @@ static bool has_model(sv_request *request, const char *name) {
     return status == EFFACE_OK || sv_refuse_error(request, &error);
 }
 
-sv_when sv_post_verify(sv_request *request) {
-    const char *const model = request->parts[1];
-    char id[SV_JOB_ID_BYTES], location[64];
-    if (!has_model(request, model))
-        return SV_NOW;
-    const sv_job_added added =
-        sv_jobs_add(request->service->jobs, sv_room_name(request->room), model, id);
+sv_when sv_reply_added(sv_request *request, sv_job_added added, const char *id) {
+    char location[64];
     if (added == SV_JOB_ADDED) {
         (void)snprintf(location, sizeof location, "/v1/jobs/%s", id);
         sv_reply_header(request, "Location", location);
@@ -33,7 +28,16 @@ sv_when sv_post_verify(sv_request *request) {
     if (added == SV_JOB_TOO_MANY)
         return sv_refuse(request, 503, "busy", "too many jobs wait; try again later");
     return sv_refuse(request, 503, "unavailable",
-                     "the file of jobs cannot be written, so that no job is accepted");
+                     "the files of jobs cannot be written, so that no job is accepted");
+}
+
+sv_when sv_post_verify(sv_request *request) {
+    const char *const model = request->parts[1];
+    char id[SV_JOB_ID_BYTES];
+    if (!has_model(request, model))
+        return SV_NOW;
+    return sv_reply_added(
+        request, sv_jobs_add(request->service->jobs, sv_room_name(request->room), model, id), id);
 }
 
 sv_when sv_get_jobs(sv_request *request) {

@@ -4,6 +4,7 @@
 #include "api/rows/row_bodies.h"
 #include "api/rows/whom.h"
 #include "api/values.h"
+#include "rooms/jobs.h"
 #include "wiping.h"
 
 #define MAX_PREVIEWED 1000 /* names: changes wait for a preview */
@@ -157,10 +158,27 @@ static bool read_forget(sv_request *request, const sv_facts *facts, change_task 
                     read_flag(request, body, "skip_missing", &skips) &&
                     read_flag(request, body, "hashes", &t->hashes) &&
                     sv_whom_read(request, body, facts,
-                                 t->queued.only_look ? MAX_PREVIEWED : SV_MAX_NAMES, &t->whom);
+                                 t->queued.only_look   ? MAX_PREVIEWED
+                                 : skips && !t->hashes ? SIZE_MAX
+                                                       : SV_MAX_NAMES,
+                                 &t->whom);
     t->whom.request.missing = skips ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     json_decref(body);
     return ok;
+}
+
+/* Too many to be forgotten at once: they are forgotten in slices. */
+static bool is_for_job(const change_task *t) {
+    return t->whom.request.n_ids + t->whom.request.n_owners > SV_MAX_NAMES;
+}
+
+static void start_job(change_task *t) {
+    char id[SV_JOB_ID_BYTES];
+    sv_request *const request = t->request;
+    sv_reply_added(request,
+                   sv_jobs_add_forget(request->service->jobs, sv_room_name(request->room),
+                                      &t->whom.request, id),
+                   id);
 }
 
 static sv_when start_change(sv_request *request, efface_change_kind kind, bool only_look) {
@@ -180,8 +198,10 @@ static sv_when start_change(sv_request *request, efface_change_kind kind, bool o
         ok = sv_read_rows(request, facts, kind == EFFACE_CHANGE_UPDATE, &t->data, &t->texts);
     if (facts != NULL)
         sv_facts_drop(room, facts);
-    if (ok)
+    if (ok && !is_for_job(t))
         return hand_to_writer(t);
+    if (ok)
+        start_job(t);
     free_task(t);
     return SV_NOW;
 }

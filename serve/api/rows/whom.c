@@ -90,7 +90,8 @@ static bool check_length(sv_request *request, const json_t *body, const naming *
                      json_array_size(json_object_get(body, by->texts));
     if (n > *n_left)
         return sv_refuse(request, 413, "too_long",
-                         "the request names too many rows and people; send several requests");
+                         "the request names too many rows and people; send several requests, or "
+                         "forget with skip_missing, and without hashes, as a job");
     *n_left -= n;
     return true;
 }
