@@ -123,7 +123,7 @@ EFFACE_API int efface_store_wipes_memory(void);
 #define EFFACE_PARTS_ID_BYTES 16
 
 typedef struct efface_store_info {
-    uint32_t format; /* of the file: 3, or 4 for a part of a store */
+    uint32_t format; /* of the file: 5, or 6 for a part of a store */
     uint64_t n_rows;
     uint32_t n_columns;
     uint32_t n_models;

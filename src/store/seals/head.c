@@ -4,16 +4,15 @@
  *
  *     u32  columns             16   hash key            u64  dense
  *     u32  flags: 1 keeps      16   row key             u64  rows
- *          texts, 4 receipt    32   receipt key         u64  weight of all rows
+ *          texts, 2 receipt    32   receipt key         u64  weight of all rows
  *          key outside; ids         (zeros: outside)    16   sum of the seals of rows
- *          << 3, owners << 5:  32   its digest          u64  slots of groups
+ *          << 2, owners << 4:  32   its digest          u64  slots of groups
  *          1 numbers, 2 texts  32   digest of names     u64  owners, labels
  *                                                       u64  rows without an owner
  *                                                       16   sums of groups: owners, labels
  *                                                       u64  models
  *                                                       16   sum of the seals of models
  *                                                       u64  receipts
- *                                                       u64  0
  *                                                       32   digest of the last receipt
  *
  * A part of a store (parts.h) has 32 bytes more:
@@ -34,11 +33,11 @@
 #include <string.h>
 
 #define KEEPS_TEXTS 1u
-#define UNUSED_FLAG 2u
-#define KEY_OUTSIDE 4u
-#define ID_KIND_SHIFT 3
-#define OWNER_KIND_SHIFT 5
+#define KEY_OUTSIDE 2u
+#define ID_KIND_SHIFT 2
+#define OWNER_KIND_SHIFT 4
 #define KIND_MASK 3u
+#define FLAG_BITS 6
 
 static void write_sum(ef_writer *w, ef_u128 sum) {
     ef_write_u64(w, (uint64_t)sum);
@@ -73,7 +72,6 @@ static void encode_head(ef_writer *w, const ef_head *h) {
     ef_write_u64(w, h->n_models);
     write_sum(w, h->models_sum);
     ef_write_u64(w, h->n_receipts);
-    ef_write_u64(w, 0);
     ef_write_bytes(w, h->last_receipt, sizeof h->last_receipt);
     if (h->n_parts == 0)
         return;
@@ -126,11 +124,10 @@ static bool decode_head(ef_decoder *r, ef_head *h) {
     h->n_models = ef_read_u64(r);
     h->models_sum = read_sum(r);
     h->n_receipts = ef_read_u64(r);
-    const bool is_plain = ef_read_u64(r) == 0 && (flags & UNUSED_FLAG) == 0;
     ef_read_bytes(r, h->last_receipt, sizeof h->last_receipt);
     const bool is_part_or_whole = decode_part(r, h);
-    return is_plain && is_part_or_whole && !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
-           h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&
+    return flags >> FLAG_BITS == 0 && is_part_or_whole && !r->failed && r->n_bytes == 0 &&
+           h->n_columns != 0 && h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&
            h->dense == ef_dense_for(h->dense) && is_power_of_two(h->group_slots) &&
            h->group_slots == ef_member_slots_for(32 * h->group_slots) && h->total_weight >= 0 &&
            h->n_rows <= (uint64_t)h->total_weight && h->n_unowned <= h->n_rows &&
