@@ -38,6 +38,7 @@ static int run_spread(int n_arguments, char **arguments) {
     bool as_json = false;
     const cli_option options[] = {
         CLI_STORE_OPTIONS(path, how, as_json),
+        {"--sign", CLI_TEXT, &how.sign, NULL},
         {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
@@ -54,8 +55,10 @@ const cli_command mpi_spread = {
     "usage: mpirun -n N efface-mpi spread STORE [OPTIONS]\n"
     "Spreads the rows of STORE over N parts, by their ids. A store can be used by as\n"
     "many ranks as it has parts; this gives it another number. Models, digests and\n"
-    "receipts stay as they are. Every rank must reach the files of all parts. The old\n"
+    "receipts stay, and there is a receipt more. Every rank must reach the files of all parts. The "
+    "old\n"
     "parts stay until the new ones are complete.\n"
+    "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --json               as JSON: store and parts\n"

@@ -32,20 +32,20 @@ _efface() {
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
     --format) options="text csv json" ;;
-    -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key | --tokens | --audit)
+    -o | --from | --sign | --opening | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key | --tokens | --audit)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
     *)
         local data="--id --owner --weight --label --header --ids"
         local who="--id --key --owner --owner-key --from"
-        local change="--sign --receipt-key --list --wait"
+        local change="--sign --receipt-key --opening --list --wait"
         case $command in
         fit) options="-k -o --family --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
             --target --class --alpha --no-intercept --smoothing --quadratic --shrinkage -n --components --whiten
             --features --trees --depth --min-split --min-leaf --rows --trees-of-row --criterion
-            --missing --categories --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
+            --missing --categories --offset --threads --like --keep-texts --sign --receipt-key --opening --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out $data" ;;
         update) options="$change --yes $data" ;;
@@ -55,9 +55,9 @@ _efface() {
         predict) options="-o --model --probabilities --columns --wait $data" ;;
         export) options="--table --labels --canonical --receipts --forest -o --model --wait" ;;
         digest | verify) options="--model --wait" ;;
-        rekey) options="--model --seed --yes --receipt-key --wait" ;;
-        publish) options="-o --model --force --sign --receipt-key --wait" ;;
-        drop) options="--model --yes --receipt-key --wait" ;;
+        rekey) options="--model --seed --yes --sign --receipt-key --opening --wait" ;;
+        publish) options="-o --model --force --sign --receipt-key --opening --wait" ;;
+        drop) options="--model --yes --sign --receipt-key --wait" ;;
         receipt)
             case ${COMP_WORDS[2]} in
             keys) options="--secret --public --receipt-key" ;;
@@ -65,7 +65,7 @@ _efface() {
             has) options="--id --key --from --list --receipt-key --wait" ;;
             esac
             if ((COMP_CWORD == 2)); then
-                mapfile -t COMPREPLY < <(compgen -W "keys verify has --help" -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "keys verify has open --help" -- "$cur")
                 return
             fi
             ;;

@@ -2,6 +2,7 @@
 #include "input/stores.h"
 
 #include "input/secrets.h"
+#include "output/opening_file.h"
 #include "ranks.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ int cli_store_options(const cli_open *how, efface_store_options *options, cli_ke
         CLI_THEN(code, cli_read_key(how->receipt_key, CLI_RECEIPT_KEY, keys->receipt));
         options->receipt_key = keys->receipt;
     }
+    CLI_THEN(code, cli_openings_to(how->opening, options));
     return code;
 }
 

@@ -11,8 +11,9 @@ typedef struct cli_open {
     efface_access access;
     const char *sign;
     const char *receipt_key;
-    double wait; /* seconds for other processes; < 0: the default */
-    bool alone;  /* by this rank alone: the store is one file */
+    const char *opening; /* file for what opens the receipts, or NULL */
+    double wait;         /* seconds for other processes; < 0: the default */
+    bool alone;          /* by this rank alone: the store is one file */
 } cli_open;
 
 /* The options that all commands have; STORE is the first of the places. */

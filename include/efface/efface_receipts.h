@@ -41,6 +41,12 @@ efface_receipts_verify(const char *const *lines, size_t n_lines,
                        void (*found)(void *context, size_t line, const char *problem),
                        void *context, efface_error *error);
 
+/* Whether a line of JSON is the receipt that an opening names, and its commitment to the state of
+ * the model after it is opened by that. Errors: FORMAT if it is not; NOT_FOUND if it is another
+ * receipt, or names no such model. */
+EFFACE_API efface_status efface_receipt_open(const char *json, const efface_opening *opening,
+                                             efface_error *error);
+
 /* The hash that stands for an id in receipts, under a receipt key; NULL for the key that is kept in
  * the store. Errors: ARGUMENT if the store keeps none. */
 EFFACE_API efface_status efface_store_row_hash(

@@ -35,6 +35,18 @@ typedef enum efface_access { EFFACE_ACCESS_READ = 0, EFFACE_ACCESS_WRITE = 1 } e
 #define EFFACE_PUBLIC_KEY_BYTES 32
 #define EFFACE_RECEIPT_KEY_BYTES 32
 #define EFFACE_ROW_HASH_BYTES 16
+#define EFFACE_SALT_BYTES 32
+#define EFFACE_MODEL_NAME_BYTES 64 /* with the ending 0 */
+
+/* What opens the commitment to the state of a model that a receipt has as `after` (and the next one
+ * as `before`): whoever has it can test guesses of rows that were in that state. The salt is not in
+ * the store any more as soon as the model changes. */
+typedef struct efface_opening {
+    uint64_t receipt;
+    char model[EFFACE_MODEL_NAME_BYTES];
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    unsigned char salt[EFFACE_SALT_BYTES];
+} efface_opening;
 
 /* How to make or open a store. Fill with efface_store_options_init, then change what differs. */
 typedef struct efface_store_options {
@@ -66,6 +78,12 @@ typedef struct efface_store_options {
                      has failed. What requests do, their receipts and the file are the same. Rows
                      that another process forgets stay in memory until the handle is used again or
                      closed. Default 0: memory holds nothing between requests */
+
+    /* Called for each model that a receipt of this handle names, as soon as the request is on the
+     * disk, with what opens its commitment. It must not use the store. Default NULL: nothing does.
+     * What is not taken then cannot be had later. */
+    void (*opened)(void *context, const efface_opening *opening);
+    void *opened_context;
 
     const efface_group *group; /* the store is in parts, one for each rank of the group, and its
                                   path is that of a folder (see efface_parts.h). The group
@@ -186,13 +204,13 @@ EFFACE_API efface_status efface_store_owners(efface_store *store,
                                                           const char *text, uint64_t n_rows),
                                              void *context, efface_error *error);
 
-#define EFFACE_MODEL_NAME_BYTES 64 /* with the ending 0 */
-
 typedef struct efface_stored_model {
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
     uint32_t n_columns;
-    unsigned char digest[EFFACE_DIGEST_BYTES];
+    unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state as it is now: whoever is shown it can
+                                                  test guesses of rows once they have left */
+    unsigned char commitment[EFFACE_DIGEST_BYTES]; /* to the same, as receipts have it */
 } efface_stored_model;
 
 /* Descriptions of all models, in the order of names, and of one model, without reading their
@@ -269,7 +287,7 @@ typedef struct efface_model_report {
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
     efface_report report;
-    unsigned char before[EFFACE_DIGEST_BYTES];
+    unsigned char before[EFFACE_DIGEST_BYTES]; /* commitments to its states (docs/store.md) */
     unsigned char after[EFFACE_DIGEST_BYTES];
 } efface_model_report;
 
@@ -355,7 +373,7 @@ typedef struct efface_store_change {
  *
  * Each request that is OK has a receipt of its own, with its own counts and rows. If there are at
  * least two, they are a group: they have the number of the group's first receipt (`group`), and all
- * of them have the digests of the models before and after the whole group, for there is no state in
+ * of them have the commitments to the models before and after the whole group, for there is no state in
  * between. Consecutive requests to forget change the models once; what a report says of a model
  * (action, reason, where, seconds) is what that common step did. A request that concerns no row
  * names no model.
@@ -378,8 +396,8 @@ typedef struct efface_publishing {
 } efface_publishing;
 
 /* Publishes a model: gives it a new random seed that nobody knows, fits it, writes what is needed
- * for prediction to a file (efface_predictor_load), and adds a receipt with the digests of the
- * model and of the file, all or nothing. So no two published models share their randomness, and
+ * for prediction to a file (efface_predictor_load), and adds a receipt with commitments to the
+ * model and the digest of the file, all or nothing. So no two published models share their randomness, and
  * requests that react to earlier ones are independent of the randomness of the next
  * (docs/exactness.md). That holds for what this call gives out, and not for centroids or labels
  * that got out otherwise.

@@ -184,7 +184,8 @@ class ModelInfo(NamedTuple):
 
 
 class ModelChange(NamedTuple):
-    """What a request did to one model of a store; digests are in hexadecimal digits."""
+    """What a request did to one model of a store; `before` and `after` are commitments to its states
+    (docs/store.md), in hexadecimal digits."""
 
     name: str
     family: str
@@ -353,7 +354,7 @@ class StoreReport(NamedTuple):
     def _repr_html_(self):
         cells = [("rows", self._rows())]
         cells += [
-            (change.name, f"{change.report.action}, now {change.after[:16]}...")
+            (change.name, change.report.action)
             for change in self.models
         ]
         cells += [("receipt", self.receipt or "none"), ("time", _seconds(self.seconds))]

@@ -272,7 +272,7 @@ class Store:
         """(name, family, number of features, digest, number of runs) of each model."""
         found = {model[0]: model for model in self._file.models()}
         while found:
-            name, family, n_features, digest = found.pop(next(iter(found)))
+            name, family, n_features, digest, _ = found.pop(next(iter(found)))
             n_runs = 1
             while found.pop(_run_name(name, n_runs), None):
                 n_runs += 1
@@ -335,6 +335,14 @@ class Store:
         for model in self._file.models():
             if model[0] == name:
                 return model[3].hex()
+        raise _efface.NotFoundError(f"there is no model {name!r}")
+
+    def commitment(self, name: str) -> str:
+        """The commitment to a model's state that receipts and change reports have, in hexadecimal
+        digits: another for each state, and no test of a guess. Of several runs, that of the first."""
+        for model in self._file.models():
+            if model[0] == name:
+                return model[4].hex()
         raise _efface.NotFoundError(f"there is no model {name!r}")
 
     def encode(self, name: str) -> bytes:

@@ -36,7 +36,7 @@ def test_labels_are_those_of_the_model(store, tmp_path, gaussian, rng, build_dir
     assert "published" in repr(report)
     receipt = store.receipts[-1]
     assert receipt["kind"] == "publish" and receipt["published"]["digest"] == report.published
-    assert receipt["models"][0]["after"] == store.digest("all") == report.models[0].after
+    assert receipt["models"][0]["after"] == store.commitment("all") == report.models[0].after
     assert store.verify() and store.check() == []
     np.save(tmp_path / "X.npy", X)
     said = subprocess.run([build_dir / "efface", "predict", path, tmp_path / "X.npy"],
@@ -46,15 +46,15 @@ def test_labels_are_those_of_the_model(store, tmp_path, gaussian, rng, build_dir
 
 def test_each_publication_is_new(store, tmp_path, gaussian):
     path = tmp_path / "out.model"
-    digests = {store.digest("some")}
+    commitments = {store.commitment("some")}
     for number in range(3):
         report = store.publish("some", str(path), replace=number > 0)
-        digests.add(report.models[0].after)
-    assert len(digests) == 4
+        commitments.add(report.models[0].after)
+    assert len(commitments) == 4
     assert store.forget(ids=[3]).published is None
     X = gaussian[:, [0, 2]]
     before = efface.load_predictor(path).predict(X)
-    assert store.publish("some", path, replace=True).receipt == 5
+    assert store.publish("some", path, replace=True).receipt == 7
     assert before.shape == efface.load_predictor(path).predict(X).shape
 
 

@@ -56,7 +56,7 @@ def test_forget(store, path, gaussian):
     report = store.forget(owners=["p7", "p8"], ids=[0])
     assert report.n_forgotten == 61 and [c.name for c in report.models] == ["all", "some"]
     assert "61 rows forgotten" in repr(report) and "<table>" in report._repr_html_()
-    assert store.digest("all") == report.models[0].after != report.models[0].before
+    assert store.commitment("all") == report.models[0].after != report.models[0].before
     left = [i for i in range(1500) if i % 50 not in (7, 8) and i != 0]
     fresh = KMeans(3, random_state=1).fit(gaussian[left], ids=left)
     assert store.digest("all") == fresh.digest() and store.verify() and store.check() == []

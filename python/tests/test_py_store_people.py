@@ -167,9 +167,9 @@ def test_receipts(path, gaussian):
         reports = [store.forget(ids="r1"), store.learn(gaussian[20:22], ids=["a", "b"])]
         reports += [store.update(gaussian[:1], ids=["a"]), store.forget(owners="Ada")]
         lines = [store.receipt(report.receipt) for report in reports]
-        assert [report.receipt for report in reports] == [1, 2, 3, 4]
-        assert [receipt["forgotten"] for receipt in store.receipts] == [1, 0, 0, 7]
-        assert store.info.n_receipts == 4
+        assert [report.receipt for report in reports] == [2, 3, 4, 5]
+        assert [receipt["forgotten"] for receipt in store.receipts] == [0, 1, 0, 0, 7]
+        assert store.info.n_receipts == 5
         for line, report in zip(lines, reports):
             efface.verify_receipt(line, public)
             told = json.loads(line)["rows"]
@@ -180,7 +180,7 @@ def test_receipts(path, gaussian):
         assert sorted(reports[1].row_hashes) == sorted(map(store.row_hash, ["a", "b"]))
         assert store.preview(ids="r2").row_hashes == ()
         with pytest.raises(efface.NotFoundError):
-            store.receipt(5)
+            store.receipt(6)
     assert efface.verify_receipts(lines) == efface.verify_receipts(lines, public) == []
     assert efface.verify_receipts(lines[1:], public) == []
     changed = lines[1].replace('"learned":2', '"learned":3')

@@ -60,8 +60,8 @@ static efface_status list_models(efface_store *store, json_t *list, efface_error
             sv_json_add(list, json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name, "family",
                                         efface_family_name(models[i].family), "view",
                                         has_view ? view : NULL, "columns",
-                                        sv_json_count(models[i].n_columns), "digest",
-                                        sv_json_digest(models[i].digest)));
+                                        sv_json_count(models[i].n_columns), "commitment",
+                                        sv_json_digest(models[i].commitment)));
         json_decref(view);
     }
     efface_model_list_free(models);

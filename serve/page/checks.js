@@ -45,12 +45,12 @@ function progress(job) {
             : part === null ? 'running' : percent(part)));
 }
 
-// What all jobs came to, once they have ended. `after` has the digests of a receipt, or is null.
+// What all jobs came to, once they have ended. `after` has the commitments of a receipt, or is null.
 function verdict(jobs, after) {
     const same = jobs.filter((job) => job && job.state === 'done' && job.identical);
     const bad = jobs.filter((job) => job && job.state === 'done' && !job.identical);
-    const moved = same.filter((job) => after && after.get(job.model) && job.digest
-        && after.get(job.model) !== job.digest);
+    const moved = same.filter((job) => after && after.get(job.model) && job.commitment
+        && after.get(job.model) !== job.commitment);
     if (bad.length) {
         return notice('bad', el('p', null, el('strong', null, 'Different. '),
             `${list(bad.map((job) => job.model))}: not what a fit to the rows gives. Whoever runs `
@@ -142,7 +142,7 @@ export async function showCheck({ main, parts, signal }) {
             ['Result', progress(job)],
             job.started ? ['Started', time(job.started)] : null,
             job.ended ? ['Ended', time(job.ended)] : null,
-            job.digest ? ['Digest of the model', digest(job.digest, true)] : null,
+            job.commitment ? ['Commitment to the model', digest(job.commitment, true)] : null,
             job.error ? ['Why', job.error.message] : null,
             ['Number of the check', el('code', null, job.job)],
         ])),

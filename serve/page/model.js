@@ -81,8 +81,8 @@ export async function showModel({ main, parts, signal, may }) {
         el('p', { class: 'lead' }, `A model of the kind ${kindOf({ ...model,
             view: view && view.value })}, fitted to ${count(model.rows, 'row')}.${predicts}${
             forgotten}`),
-        el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Digest'),
-            digest(model.digest, true), copyButton(model.digest, 'the digest')),
+        el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Commitment'),
+            digest(model.commitment, true), copyButton(model.commitment, 'the commitment')),
         may('read') ? el('section', { 'aria-labelledby': 'picture-heading' },
             el('h2', { id: 'picture-heading' }, 'A look at it'), pictures) : null,
         el('section', { 'aria-labelledby': 'facts-heading' },

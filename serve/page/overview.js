@@ -17,7 +17,7 @@ function modelItem(store, model, opens) {
     return el('li', null,
         el('span', { class: 'name' }, opens
             ? link(path('stores', store.name, 'models', model.name), model.name) : model.name),
-        el('span', { class: 'kind' }, kindOf(model)), digest(model.digest));
+        el('span', { class: 'kind' }, kindOf(model)), digest(model.commitment));
 }
 
 function storeCard(store, may) {

@@ -103,12 +103,16 @@ function sentence(receipt, store) {
             + `${receipt.forgotten === 1 ? 'was' : 'were'} forgotten`,
     learn: `${count(receipt.learned, 'row')} joined the store ${store}`,
     update: `${count(receipt.updated, 'row')} of the store ${store} got other values`,
-    publish: `a model of the store ${store} was published` }[receipt.kind]
+    publish: `a model of the store ${store} was published`,
+    rekey: `models of the store ${store} got other seeds`,
+    add: `a model was added to the store ${store}`,
+    drop: `a model of the store ${store} was dropped`,
+    spread: `the rows of the store ${store} were spread over other parts` }[receipt.kind]
         || `the store ${store} was changed`;
     const models = receipt.models.length === 0 ? '' : `, in the store and in ${
         receipt.models.length === 1 ? 'its model' : receipt.models.length === 2 ? 'both models'
             : `all ${receipt.models.length} models`}`;
-    return `${when}${made}${receipt.kind === 'publish' ? '' : models}.`;
+    return `${when}${made}${'forget learn update'.includes(receipt.kind) ? models : ''}.`;
 }
 
 function download(bytes, name) {
@@ -143,7 +147,7 @@ export async function showReceipt({ main, parts, signal, may }) {
                     ' Every model is now byte for byte what it would be had ',
                     receipt.forgotten === 1 ? 'the row' : 'the rows', ' never been there.') : null),
             receipt.group ? notice('plain', el('p', null, 'This request was done together with '
-                + `others, as group ${whole(receipt.group)}: the digests are those before and `
+                + `others, as group ${whole(receipt.group)}: the commitments are those before and `
                 + 'after the whole group.')) : null,
             el('section', { 'aria-labelledby': 'facts-heading' },
                 el('h2', { id: 'facts-heading' }, 'The request'),
@@ -167,8 +171,8 @@ export async function showReceipt({ main, parts, signal, may }) {
             models.length ? el('section', { 'aria-labelledby': 'models-heading' },
                 el('h2', { id: 'models-heading' }, 'What happened to each model'),
                 table('Models before and after the request', [{ name: 'Model' },
-                    { name: 'What happened' }, { name: 'Why' }, { name: 'Digest before' },
-                    { name: 'Digest after' }],
+                    { name: 'What happened' }, { name: 'Why' }, { name: 'Before' },
+                    { name: 'After' }],
                 models.map((model) => [model.name, mark(model.action, action(model.action)),
                     [model.reason, model.where ? `, ${model.where}` : ''],
                     digest(model.before), digest(model.after)]), true)) : null),

@@ -22,11 +22,11 @@ export async function showStore({ main, parts, signal, may }) {
                 ? empty('No models yet', el('p', null,
                     el('code', null, 'efface fit'), ' adds one.'))
                 : table('Models of this store', [{ name: 'Model' }, { name: 'Kind' },
-                    { name: 'Columns', number: true }, { name: 'Digest' }],
+                    { name: 'Columns', number: true }, { name: 'Commitment' }],
                 store.models.map((model) => [
                     opens ? link(path('stores', store.name, 'models', model.name), model.name)
                         : model.name,
-                    kindOf(model), whole(model.columns), digest(model.digest)]), true)),
+                    kindOf(model), whole(model.columns), digest(model.commitment)]), true)),
         el('section', { 'aria-labelledby': 'has-heading' },
             el('h2', { id: 'has-heading' }, 'What it has'),
             el('div', { class: 'card' }, facts([

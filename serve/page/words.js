@@ -78,16 +78,18 @@ export function kindOf(model) {
 
 const KINDS = {
     forget: ['Forgot', 'forgotten'], learn: ['Learned', 'learned'], update: ['Updated', 'updated'],
-    publish: ['Published', 'published'],
+    publish: ['Published', 'published'], rekey: ['New seed'], add: ['Model added'],
+    drop: ['Model dropped'], spread: ['Rows spread'],
 };
 // What a receipt is about, in a few words.
 export function deed(receipt) {
     const [verb, past] = KINDS[receipt.kind] || [receipt.kind, ''];
     const n = receipt[past];
-    return n === undefined || receipt.kind === 'publish' ? verb : `${verb} ${count(n, 'row')}`;
+    return n === undefined || !past || receipt.kind === 'publish' ? verb : `${verb} ${count(n, 'row')}`;
 }
 
-const ACTIONS = { untouched: 'no repair', repaired: 'repaired', refitted: 'fitted again' };
+const ACTIONS = { untouched: 'no repair', repaired: 'repaired', refitted: 'fitted again',
+    added: 'added', dropped: 'dropped' };
 export function action(name) {
     return ACTIONS[name] || name;
 }

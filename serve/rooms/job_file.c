@@ -44,13 +44,14 @@ json_t *sv_job_json(const sv_job *job) {
     const bool done = job->state == SV_JOB_DONE;
     if (job->kind == SV_JOB_FORGET)
         return forget_json(job);
-    return json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "job", job->id, "kind", "verify",
-        "store", job->store, "model", job->model, "state", states[job->state], "part",
-        job->part >= 0.0 ? json_real(job->part) : json_null(), "started",
-        text_or_null(job->started), "ended", text_or_null(job->ended), "identical",
-        done ? json_boolean(job->identical) : json_null(), "what", text_or_null(job->what), "where",
-        text_or_null(job->where), "digest", text_or_null(job->digest), "error", error_json(job));
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "job", job->id,
+                     "kind", "verify", "store", job->store, "model", job->model, "state",
+                     states[job->state], "part",
+                     job->part >= 0.0 ? json_real(job->part) : json_null(), "started",
+                     text_or_null(job->started), "ended", text_or_null(job->ended), "identical",
+                     done ? json_boolean(job->identical) : json_null(), "what",
+                     text_or_null(job->what), "where", text_or_null(job->where), "commitment",
+                     text_or_null(job->commitment), "error", error_json(job));
 }
 
 /* Reads a member that is a text, or null, or missing; false if it is too long or something else. */
@@ -101,7 +102,7 @@ bool sv_job_read(const json_t *json, sv_job *job) {
            read_job_text(json, "ended", job->ended, sizeof job->ended) &&
            read_job_text(json, "what", job->what, sizeof job->what) &&
            read_job_text(json, "where", job->where, sizeof job->where) &&
-           read_job_text(json, "digest", job->digest, sizeof job->digest) &&
+           read_job_text(json, "commitment", job->commitment, sizeof job->commitment) &&
            (!json_is_object(error) ||
             (read_job_text(error, "code", job->code, sizeof job->code) &&
              read_job_text(error, "message", job->message, sizeof job->message))) &&

@@ -51,7 +51,8 @@ typedef struct sv_job {
     bool identical;
     char what[32]; /* differs first, */
     char where[EFFACE_WHERE_BYTES];
-    char digest[2 * EFFACE_DIGEST_BYTES + 1]; /* of the model that was compared; "" if that is not
+    char commitment[2 * EFFACE_DIGEST_BYTES +
+                    1]; /* to the model that was compared; "" if that is not
                                                  known: the store changed while it was read */
 
     /* If it failed: why. */

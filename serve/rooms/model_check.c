@@ -10,12 +10,12 @@
 #define PART_OF_READING 0.1
 
 /* Where the work is. The count of changes tells whether the model that was read is the one whose
- * digest is known. */
+ * commitment is known. */
 typedef struct following {
     int (*follow)(void *context, double part);
     void *context;
     sv_room *room;
-    uint64_t changes; /* when the digest was read */
+    uint64_t changes; /* when the commitment was read */
     double last;      /* part that was told */
     bool has_read;    /* the model and its rows */
     bool is_same;     /* and nothing had changed until then */
@@ -59,7 +59,8 @@ static efface_status check_stored_model(sv_job *job, following *f, efface_error 
                    difference.what != NULL ? difference.what : "");
     (void)snprintf(job->where, sizeof job->where, "%s", difference.where);
     if (f->is_same)
-        (void)sodium_bin2hex(job->digest, sizeof job->digest, about.digest, sizeof about.digest);
+        (void)sodium_bin2hex(job->commitment, sizeof job->commitment, about.commitment,
+                             sizeof about.commitment);
     return EFFACE_OK;
 }
 

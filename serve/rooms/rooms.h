@@ -103,10 +103,10 @@ typedef struct sv_snapshot {
     double *offsets;  /* of the same */
     uint32_t *inputs; /* the columns that prediction looks at, and what they are */
     sv_columns input_columns;
-    unsigned char digest[EFFACE_DIGEST_BYTES];
-    int64_t *classes;   /* info.n_classes of them */
-    char **class_texts; /* of these; each may be NULL */
-    char *drawn;        /* these are for snapshots.c */
+    unsigned char commitment[EFFACE_DIGEST_BYTES]; /* to the state of the model */
+    int64_t *classes;                              /* info.n_classes of them */
+    char **class_texts;                            /* of these; each may be NULL */
+    char *drawn;                                   /* these are for snapshots.c */
     int n_users;
     struct sv_snapshot *next;
 } sv_snapshot;

@@ -79,12 +79,11 @@ static efface_status read_model(efface_store *store, const char *name, sv_snapsh
     if (status == EFFACE_OK)
         status = efface_store_model(store, name, &s->model, error);
     if (status == EFFACE_OK)
-        status = efface_model_digest(s->model, s->digest, error);
-    if (status == EFFACE_OK)
         status = efface_store_model_columns(store, name, &columns, error);
     if (status == EFFACE_OK) {
         memcpy(s->name, stored.name, sizeof s->name);
         s->family = stored.family;
+        memcpy(s->commitment, stored.commitment, sizeof s->commitment);
         s->info = efface_model_get_info(s->model);
         s->predictor = efface_model_predictor(s->model);
         if (!sv_copy_columns(store, columns, s->info.n_columns, &s->names, &s->offsets) ||
@@ -97,7 +96,8 @@ static efface_status read_model(efface_store *store, const char *name, sv_snapsh
 
 /* Each call of the store is a transaction of its own, and somebody may change the store between
  * two: then everything is read again. Where changes never pause, the last reading is taken: the
- * model is whole, and all that may be amiss is the text of a class that has just gone. */
+ * model is whole, and all that may be amiss is the text of a class that has just gone, and
+ * the commitment, which may be that of the state before. */
 static efface_status make_snapshot(sv_room *room, const char *name, sv_snapshot **out,
                                    efface_error *error) {
     const double begin = sv_now();

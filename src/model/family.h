@@ -143,7 +143,7 @@ const ef_family *ef_family_named(const char *name);
 efface_status ef_family_check(const efface_params *params, const ef_family **family,
                               efface_error *error);
 
-#define EF_PREDICTOR_FORMAT 3 /* of the bytes of published models */
+#define EF_PREDICTOR_FORMAT 4 /* of the bytes of published models */
 
 /* A class that has a text. */
 typedef struct ef_class_text {

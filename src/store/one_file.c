@@ -3,6 +3,7 @@
 #include "store/file/transactions.h"
 #include "store/models/model_adding.h"
 #include "store/parts.h"
+#include "store/receipts/receipts.h"
 #include "store/rows/row_search.h"
 #include "store/store.h"
 
@@ -96,6 +97,7 @@ const ef_parts ef_parts_alone = {
     .list_models = ef_models_list,
     .read_model = ef_record_read,
     .write_model = ef_record_write,
+    .note_models = ef_receipt_of_models,
     .rows = rows_here,
     .join = join_nobody,
     .find = find_in_file,

@@ -77,6 +77,10 @@ typedef struct ef_parts {
     efface_status (*write_model)(efface_store *store, ef_record *record, const efface_model *model,
                                  const ef_counts *counted, bool is_new, efface_error *error);
 
+    /* As ef_receipt_of_models (receipts/receipts.h): models know of receipts by this alone. */
+    efface_status (*note_models)(efface_store *store, const char *kind, efface_model_report *models,
+                                 uint32_t n_models, efface_error *error);
+
     /* ---- rows of all files */
 
     /* How many there are. */

@@ -104,6 +104,7 @@ void efface_store_close(efface_store *store) {
         (void)sqlite3_close(store->db);
     ef_residents_drop(store);
     ef_free(store->residents);
+    ef_free(store->openings.list);
     store->parts->close(store);
     ef_store_free_columns(store);
     ef_free(store->path);
@@ -175,6 +176,7 @@ static void set_up(efface_store *store, const efface_store_options *options) {
     store->wait_seconds = options->wait_seconds;
     store->progress = options->progress;
     store->progress_context = options->progress_context;
+    store->openings = (ef_openings){.opened = options->opened, .context = options->opened_context};
     if (options->secret_key != NULL) {
         memcpy(store->secret_key, options->secret_key, sizeof store->secret_key);
         store->signs = true;

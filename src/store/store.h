@@ -2,6 +2,7 @@
 #ifndef EF_STORE_H
 #define EF_STORE_H
 
+#include "store/receipts/openings.h"
 #include "store/seals/head.h"
 #include "store/sql/page_slack.h"
 
@@ -37,6 +38,7 @@ struct efface_store {
     bool has_receipt_key;
     bool signs;
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES];
+    ef_openings openings;
     int (*progress)(void *context, double part);
     void *progress_context;
 };

@@ -32,7 +32,7 @@ columns   2: age, height
 owners    15
 labels    0
 texts     of ids and owners are not kept, only their numbers
-receipts  0; their key is in the store
+receipts  1; their key is in the store
 models    2
   default: kmeans, 2 columns
     method pyramid, k 3, iters 10, scale none, empty reseed, passes 1, starts 4
@@ -309,7 +309,9 @@ class Forget(ProgramTest):
         self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
         for field in "rows_visited", "seconds":
             self.assertGreaterEqual(model[field], 0)
-        self.assertEqual(model["after"], self.json("info", "s.store")["models"][0]["digest"])
+        stored = self.json("info", "s.store")["models"][0]
+        self.assertEqual(model["after"], stored["commitment"])
+        self.assertNotIn(stored["digest"], json.dumps(done))
 
     def test_dry_run_changes_nothing_and_needs_no_yes(self):
         self.fit()
@@ -470,8 +472,8 @@ class Others(ProgramTest):
         done = self.json("rekey", "s.store", "--yes", "--seed", "99")
         self.assertEqual([m["name"] for m in done["models"]], ["b", "default"])
         after = [m["digest"] for m in self.json("info", "s.store")["models"]]
-        self.assertEqual([m["digest"] for m in done["models"]], after)
         self.assertFalse(set(before) & set(after))
+        self.assertEqual(done["receipt"], 2)
         self.output("rekey", "s.store", "--model", "b", "--yes")
         self.output("verify", "s.store")
         self.assertEqual(self.json("drop", "s.store", "--model", "b", "--yes"), {"dropped": "b"})

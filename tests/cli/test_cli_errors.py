@@ -65,8 +65,8 @@ USAGE = [
     (".csv, .npy or .json", "predict s.store people.csv -o labels"),
     ("--columns names 1 columns",
      "predict s.store people.csv --id id --owner user --model two --columns age"),
-    ("keys, verify or has", "receipt"),
-    ("keys, verify or has", "receipt sign"),
+    ("keys, verify, has or open", "receipt"),
+    ("keys, verify, has or open", "receipt sign"),
     ("needs --secret", "receipt keys --secret a"),
 ]
 

@@ -59,14 +59,65 @@ class Chain(ProgramTest):
         self.run_with(3, "receipt", "verify", "r.jsonl", "--public-key", "o.public")
 
     def test_what_the_action_is_called(self):
-        """As in reports, and in words: what was done to a model, why, and where in it."""
+        """As in reports, and in words: what was done to a model, and why."""
         for line in self.make():
             for model in json.loads(line)["models"]:
-                self.assertEqual(list(model)[:5], ["name", "family", "action", "reason", "where"])
+                self.assertEqual(list(model),
+                                 ["name", "family", "action", "reason", "before", "after"])
                 self.assertEqual(model["family"], "kmeans")
                 self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
                 self.assertEqual(model["action"] == "untouched",
                                  model["reason"] == "nothing else changed")
+
+
+class Openings(ProgramTest):
+    def test_openings(self):
+        """What a request hands out opens its receipt, and no other; others cannot read it."""
+        self.fit()
+        self.output("forget", "s.store", "--id", "1", "--opening", "one", "--yes")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("one")).st_mode), 0o600)
+        digest = self.output("digest", "s.store").split()[1]
+        self.output("rekey", "s.store", "--seed", "5", "--opening", "two", "--yes")
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "b", "--opening", "three")
+        self.output("publish", "s.store", "--model", "b", "-o", "b.model", "--opening", "four")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        for name, receipt, model in (("one", 1, "default"), ("two", 2, "default"),
+                                     ("three", 3, "b"), ("four", 4, "b")):
+            found = self.json("receipt", "open", "r.jsonl", name)["openings"]
+            self.assertEqual(found, [{"line": 1, "receipt": receipt, "model": model,
+                                      "opens": True}])
+        self.assertEqual(self.output("receipt", "open", "r.jsonl", "one"),
+                         f"receipt 1, model default: {digest}\n")
+        self.assertNotIn(digest, self.read("r.jsonl").decode())
+        opening = self.read("one").decode()
+        for wrong in (opening.replace('"receipt":1', '"receipt":2'),
+                      opening.replace(digest, "0" * 64), "{}\n"):
+            self.write("wrong", wrong)
+            self.run_with(3, "receipt", "open", "r.jsonl", "wrong")
+        # A request that fails leaves no file, and one that is there is not replaced.
+        self.run_with(4, "forget", "s.store", "--id", "1", "--opening", "none", "--yes")
+        self.assertFalse(os.path.exists(self.path("none")))
+        self.refused(1, "exists already", "forget", "s.store", "--id", "2", "--opening", "one",
+                     "--yes")
+        self.assertEqual(self.json("info", "s.store")["receipts"], 4)
+
+    def test_every_change_of_a_model_has_a_receipt(self):
+        self.fit()
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "b")
+        self.output("rekey", "s.store", "--seed", "5", "--yes")
+        self.output("drop", "s.store", "--model", "b", "--yes")
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "b")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        receipts = [json.loads(line) for line in self.read("r.jsonl").decode().splitlines()]
+        self.assertEqual([receipt["kind"] for receipt in receipts], ["add", "rekey", "drop", "add"])
+        left = {}
+        for receipt in receipts:
+            for model in receipt["models"]:
+                self.assertEqual(left.get(model["name"], model["before"]), model["before"])
+                left[model["name"]] = model["after"]
+        self.assertEqual(left, {model["name"]: model["commitment"]
+                                for model in self.json("info", "s.store")["models"]})
+        self.output("check", "s.store")
 
 
 class Signatures(ProgramTest):

@@ -349,6 +349,8 @@ void step_apply(const step *s, ledger *l) {
             l->inside[id] &= owner_of(id) != s->owners[i];
     if (s->kind == STEP_FORGET || s->kind == STEP_LEARN || s->kind == STEP_UPDATE)
         l->n_receipts += s->grouped ? s->n_ids + s->n_owners : 1;
+    if (s->kind == STEP_FIT || s->kind == STEP_DROP || s->kind == STEP_REKEY)
+        l->n_receipts++;
     if (s->kind == STEP_FIT)
         *model = (ledger_model){.there = true, .kind = s->model_kind};
     if (s->kind == STEP_DROP)

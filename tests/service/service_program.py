@@ -5,11 +5,13 @@ its stores. A service listens on a port that the system chooses, and says which 
 """
 import contextlib
 import http.client
+import hashlib
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -170,7 +172,21 @@ class ServiceTest(unittest.TestCase):
         self.run_program("fit", "-o", name, "--model", "income", "--family", "linear",
                          "--target", "income")
         self.run_program("fit", "-o", name, "--model", "kind", "--family", "bayes")
+        self.drop_receipts(name)
         return name
+
+    def drop_receipts(self, name):
+        """Takes the receipts of the models that were added out, as if the store had been made with
+        them: tests count receipts of their own. What the head says of them stands at its end."""
+        database = sqlite3.connect(self.path(name))
+        head, = database.execute("SELECT value FROM facts WHERE name = 'head'").fetchone()
+        head = head[:-40] + bytes(40)
+        seal = hashlib.blake2b(head, digest_size=32).digest()
+        database.executemany("UPDATE facts SET value = ? WHERE name = ?",
+                             [(head, "head"), (seal, "seal")])
+        database.execute("DELETE FROM receipts")
+        database.commit()
+        database.close()
 
     def make_token(self, name, *roles, expires=None, file="efface.tokens"):
         """A new token with these roles."""

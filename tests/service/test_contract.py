@@ -101,7 +101,7 @@ class ContractTest(ServiceTest):
         for summary in store["models"]:
             path = f"{STORE}/models/{summary['name']}"
             model = self.get(path)
-            self.assertEqual(model["digest"], summary["digest"])
+            self.assertEqual(model["commitment"], summary["commitment"])
             self.assertTrue(model["tables"])
             for table in model["tables"]:
                 found = self.get(f"{path}/tables/{table['name']}")
@@ -256,7 +256,7 @@ class ContractTest(ServiceTest):
             self.assertEqual(reply.headers["location"], "/v1/jobs/" + job)
             state = self.wait_for_job(job)
             self.assertEqual((state["state"], state["identical"]), ("done", True), state)
-            self.assertEqual(state["digest"], self.get(f"{STORE}/models/{model}")["digest"])
+            self.assertEqual(state["commitment"], self.get(f"{STORE}/models/{model}")["commitment"])
         self.assertEqual(len(self.get("/v1/jobs")["jobs"]), 3)
         self.ask(None, "DELETE", "/v1/jobs/" + job)
         self.get("/v1/jobs/nothing", 404)

@@ -46,9 +46,9 @@ class JobsTest(EndedTest):
                 return answer
             time.sleep(0.01)
 
-    def digest(self, store="people.store", model="default"):
+    def commitment(self, store="people.store", model="default"):
         info = json.loads(self.run_program("info", store, "--json"))
-        return next(one["digest"] for one in info["models"] if one["name"] == model)
+        return next(one["commitment"] for one in info["models"] if one["name"] == model)
 
     def write_jobs(self, jobs):
         with open(self.path("efface.jobs"), "w", encoding="utf-8") as file:
@@ -154,7 +154,7 @@ class ShortTest(JobsTest):
             self.assertEqual((job["state"], job["identical"], job["part"], job["what"],
                               job["error"], job["store"], job["model"]),
                              ("done", True, 1, None, None, "people", model))
-            self.assertEqual(job["digest"], self.digest(model=model))
+            self.assertEqual(job["commitment"], self.commitment(model=model))
             self.assertLessEqual(job["started"], job["ended"])
         jobs = self.good(client.get("/v1/jobs"))["jobs"]
         self.assertEqual([job["job"] for job in jobs], ids[::-1])
@@ -192,7 +192,7 @@ class ShortTest(JobsTest):
         database.close()
         client = self.checked("read")
         job = self.wait(client, self.verify(client))
-        self.assertEqual((job["state"], job["error"]["code"], job["identical"], job["digest"]),
+        self.assertEqual((job["state"], job["error"]["code"], job["identical"], job["commitment"]),
                          ("failed", "damaged", None, None))
         self.assertNotIn(self.folder, job["error"]["message"])
 
@@ -329,7 +329,7 @@ class LongTest(JobsTest):
         self.start("slow.store")
         answer = self.wait(self.checked("read"), job)
         self.assertEqual((answer["state"], answer["identical"]), ("done", True))
-        self.assertEqual(answer["digest"], self.digest("slow.store"))
+        self.assertEqual(answer["commitment"], self.commitment("slow.store"))
 
     def test_killed(self):
         self.ends_and_runs_again(signal.SIGKILL, -signal.SIGKILL)
@@ -342,14 +342,14 @@ class LongTest(JobsTest):
         self.start("slow.store")
         client, eraser = self.checked("read"), self.checked("erase")
         for first in range(0, 10):
-            before = self.digest("slow.store")
+            before = self.commitment("slow.store")
             job, _ = self.begin(client)
             self.assertEqual(self.good(eraser.post("/v1/stores/slow/forget",
                                                    {"ids": [first]}))["forgotten"], 1)
             between = self.job(client, job)["state"]
             answer = self.wait(client, job)
             self.assertEqual((answer["state"], answer["identical"]), ("done", True), answer)
-            self.assertIn(answer["digest"], (before, self.digest("slow.store"), None))
+            self.assertIn(answer["commitment"], (before, self.commitment("slow.store"), None))
             if between == "running":
                 return
         self.fail("no request ended before the check that was there already")

@@ -79,7 +79,7 @@ class ForgetTest(PageTest):
         self.run_program("show", "people.store", "--owner", "u4", code=4)
 
     def check_receipt(self):
-        """The download has the bytes of the receipt; paper has digests in full, and no buttons."""
+        """The download has the bytes of the receipt; paper has commitments in full, and no buttons."""
         browser = self.browser
         browser.press("Download")
         path = os.path.join(browser.downloads, "people-receipt-1.json")

@@ -69,9 +69,9 @@ class StoresTest(ReadsTest):
         info = self.program_json("info", "people.store")
         self.assertEqual(store["column_names"], ["age", "height", "income"])
         self.assertEqual(store["labels"], 3)
-        self.assertEqual([(model["name"], model["family"], model["columns"], model["digest"])
+        self.assertEqual([(model["name"], model["family"], model["columns"], model["commitment"])
                           for model in store["models"]],
-                         [(model["name"], model["family"], model["dim"], model["digest"])
+                         [(model["name"], model["family"], model["dim"], model["commitment"])
                           for model in info["models"]])
 
     def test_refusals(self):
@@ -95,7 +95,7 @@ class ModelsTest(ReadsTest):
             info = self.program_json("info", "people.store", "--model", name)["model"]
             self.assertEqual((model["family"], model["predicts"], model["numbers"], model["rows"]),
                              (family, predicts, numbers, N_ROWS))
-            self.assertEqual(model["digest"], info["digest"])
+            self.assertEqual(model["commitment"], info["commitment"])
             facts = {fact["name"]: fact["value"] for fact in model["facts"] if fact["parameter"]}
             self.assertEqual(facts, info["parameters"])
             self.assertNotIn("seed", facts)
@@ -119,7 +119,7 @@ class ModelsTest(ReadsTest):
         self.run_program("forget", "people.store", "--id", "7", "--yes")
         after = self.good(client.get("/v1/stores/people/models/default"))
         self.assertEqual((before["rows"], after["rows"]), (N_ROWS, N_ROWS - 1))
-        self.assertNotEqual(before["digest"], after["digest"])
+        self.assertNotEqual(before["commitment"], after["commitment"])
 
 
 class TablesTest(ReadsTest):

@@ -4,7 +4,7 @@
 #include "output/json_writer.h"
 
 static int print_digests(efface_store *store, const char *name, bool as_json) {
-    return cli_print_digests(store, name, "  ", as_json);
+    return cli_print_digests(store, name, as_json);
 }
 
 static int run_digest(int n_arguments, char **arguments) {

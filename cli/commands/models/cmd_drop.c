@@ -10,7 +10,7 @@ static int run_drop(int n_arguments, char **arguments) {
     const cli_option options[] = {
         CLI_STORE_OPTIONS(path, how, as_json), {"--model", CLI_TEXT, &name, NULL},
         {"--yes", CLI_FLAG, &yes, NULL},       {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
+        {"--sign", CLI_TEXT, &how.sign, NULL}, {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
     efface_stored_model model;
@@ -41,6 +41,7 @@ const cli_command cli_drop = {
     "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
     "Removes a model from a store. The rows and the other models stay.\n"
     "  --model NAME         the model to remove\n"
+    "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --yes                do not ask; needed if there is no terminal\n"

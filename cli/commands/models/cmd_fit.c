@@ -72,7 +72,9 @@ static int read_arguments(choices *c, int n_arguments, char **arguments) {
         {"--threads", CLI_COUNT, &c->n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
+        {"--sign", CLI_TEXT, &c->open.sign, NULL},
         {"--receipt-key", CLI_TEXT, &c->open.receipt_key, NULL},
+        {"--opening", CLI_TEXT, &c->open.opening, NULL},
         {"--wait", CLI_SECONDS, &c->open.wait, NULL},
         {"--json", CLI_FLAG, &c->json, NULL},
         CLI_FIT_COLUMNS_OPTIONS(c->columns),
@@ -365,9 +367,8 @@ static int run_fit(int n_arguments, char **arguments) {
 static const char help_format[] =
     "usage: efface fit DATA... -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
-    "Creates STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is\n"
-    "standard input; several files are read as one) and fits a model. Without DATA,\n"
-    "adds a model to a STORE.\n"
+    "Creates STORE from the rows of DATA (CSV, .npy, IDX; - is standard input;\n"
+    "several are read as one) and fits a model. Without DATA, adds one to a STORE.\n"
     "  --family F      %s\n"
     "                  Each has options of its own: efface fit --family F --help\n"
     "  --model NAME    the name of the model in the store (default)\n"
@@ -379,10 +380,11 @@ static const char help_format[] =
     "  --keep-texts    keep the texts of ids and owners, not only their numbers\n"
     "  --header yes|no, --ids numbers|text   if DATA does not make it clear\n"
     "  --like STORE    give texts the ids that they have in that store\n"
-    "  --receipt-key FILE  key for ids in receipts, not kept in the store\n"
+    "  --receipt-key FILE  key for ids in receipts, not kept in the store;\n"
+    "                  --sign FILE, --opening FILE: of the receipt of an added model\n"
     "  --threads N (all)   --wait SECONDS  for a busy STORE (5)\n"
     "  --json          as JSON: store, rows, dim, model with name, family, dim,\n"
-    "                  parameters and digest, fitted, note, seconds\n"
+    "                  parameters, digest, commitment; fitted, note, seconds\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
     "             -o people.store\n";

@@ -26,7 +26,6 @@ static void print_text_published(const char *path, const efface_store_report *re
     printf(" (%" PRIu64 " bytes); receipt %" PRIu64 "; %.3f s\n", report->n_published_bytes,
            report->receipt, report->seconds);
     printf("digest of the file   %s\n", cli_hex_of(report->published).text);
-    printf("digest of the model  %s\n", cli_hex_of(report->models[0].after).text);
 }
 
 static int publish_model(efface_store *store, const efface_publishing *asked, bool as_json) {
@@ -62,9 +61,13 @@ static int run_publish(int n_arguments, char **arguments) {
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool force = false, as_json = false;
     const cli_option options[] = {
-        CLI_STORE_OPTIONS(path, how, as_json), {"--model", CLI_TEXT, &name, NULL},
-        {"-o", CLI_TEXT, &out_path, NULL},     {"--force", CLI_FLAG, &force, NULL},
-        {"--sign", CLI_TEXT, &how.sign, NULL}, {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        CLI_STORE_OPTIONS(path, how, as_json),
+        {"--model", CLI_TEXT, &name, NULL},
+        {"-o", CLI_TEXT, &out_path, NULL},
+        {"--force", CLI_FLAG, &force, NULL},
+        {"--sign", CLI_TEXT, &how.sign, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--opening", CLI_TEXT, &how.opening, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -97,9 +100,10 @@ const cli_command cli_publish = {
     "  --force        replace FILE, unless it is a store\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
+    "  --opening FILE       write what opens the receipt to a new file\n"
     "  --wait SECONDS       for other processes; 5 by default\n"
     "  --json         as JSON: model, family, file, bytes, digest (of FILE),\n"
-    "                 receipt, seconds, before and after (digests of the model)\n"
+    "                 receipt, seconds, before and after (commitments)\n"
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface publish people.store -o people.model\n",

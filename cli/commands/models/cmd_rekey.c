@@ -1,8 +1,11 @@
 /* efface rekey: other randomness for models. */
-#include "commands/models/on_models.h"
 #include "input/asking.h"
 #include "input/secrets.h"
 #include "input/stores.h"
+#include "output/json_writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 
 static int rekey_models(efface_store *store, const char *name, uint64_t seed) {
     efface_error error;
@@ -10,6 +13,30 @@ static int rekey_models(efface_store *store, const char *name, uint64_t seed) {
     const efface_status status = efface_store_rekey(store, name, seed, &error);
     cli_progress_end();
     return cli_outcome(status, &error);
+}
+
+static int print_rekeyed(efface_store *store, const char *name, bool as_json) {
+    efface_stored_model *models = NULL;
+    efface_store_info info;
+    efface_error error;
+    size_t n = 0;
+    int code = cli_outcome(efface_store_get_info(store, &info, &error), &error);
+    CLI_THEN(code, cli_list_models(store, name, &models, &n));
+    for (size_t i = 0; i < n && !as_json; i++)
+        printf("%s: new seed; receipt %" PRIu64 "\n", models[i].name, info.n_receipts);
+    if (code == CLI_DONE && as_json) {
+        cli_json json = cli_json_object(stdout);
+        cli_json_whole(&json, "receipt", info.n_receipts);
+        cli_json_open(&json, "models", '[');
+        for (size_t i = 0; i < n; i++) {
+            cli_json_open(&json, NULL, '{');
+            cli_json_text(&json, "name", models[i].name);
+            cli_json_close(&json);
+        }
+        cli_json_close_all(&json);
+    }
+    free(models);
+    return code;
 }
 
 static int run_rekey(int n_arguments, char **arguments) {
@@ -22,7 +49,9 @@ static int run_rekey(int n_arguments, char **arguments) {
         {"--model", CLI_TEXT, &name, NULL},
         {"--seed", CLI_NUMBER, &seed, NULL},
         {"--yes", CLI_FLAG, &yes, NULL},
+        {"--sign", CLI_TEXT, &how.sign, NULL},
         {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--opening", CLI_TEXT, &how.opening, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -40,7 +69,7 @@ static int run_rekey(int n_arguments, char **arguments) {
         code = CLI_FAILED;
     CLI_THEN(code, rekey_models(store, name, seed.value));
     cli_wipe(&seed, sizeof seed);
-    CLI_THEN(code, cli_print_digests(store, name, ": new seed, digest ", as_json));
+    CLI_THEN(code, print_rekeyed(store, name, as_json));
     efface_store_close(store);
     return code;
 }
@@ -56,10 +85,12 @@ const cli_command cli_rekey = {
     "  --model NAME   only this model\n"
     "  --seed N       the new seed; without it, a random seed, never shown. With\n"
     "                 several models, each gets its own seed, derived from this one\n"
+    "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --opening FILE       write what opens the receipt to a new file\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --yes          do not ask; needed if there is no terminal\n"
-    "  --json         as JSON: models with name and digest\n"
+    "  --json         as JSON: models with name, and receipt\n"
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface rekey people.store --yes\n",

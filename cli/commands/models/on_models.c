@@ -24,12 +24,12 @@ int cli_run_on_models(const char *command, int n_arguments, char **arguments,
     return code;
 }
 
-int cli_print_digests(efface_store *store, const char *name, const char *between, bool as_json) {
+int cli_print_digests(efface_store *store, const char *name, bool as_json) {
     efface_stored_model *models;
     size_t n;
     const int code = cli_list_models(store, name, &models, &n);
     for (size_t i = 0; i < n && !as_json; i++)
-        printf("%s%s%s\n", models[i].name, between, cli_hex_of(models[i].digest).text);
+        printf("%s  %s\n", models[i].name, cli_hex_of(models[i].digest).text);
     if (code == CLI_DONE && as_json) {
         cli_json json = cli_json_object(stdout);
         cli_json_open(&json, "models", '[');

@@ -10,8 +10,8 @@
 int cli_run_on_models(const char *command, int n_arguments, char **arguments,
                       int (*act)(efface_store *store, const char *name, bool as_json));
 
-/* Prints the name and the digest of each model, or of one: in text, with some words between.
+/* Prints the name and the digest of each model, or of one: in text,
  * Returns the exit code. */
-int cli_print_digests(efface_store *store, const char *name, const char *between, bool as_json);
+int cli_print_digests(efface_store *store, const char *name, bool as_json);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct cli_change_options {
 #define CLI_CHANGE_OPTIONS(c)                               \
     {"--sign", CLI_TEXT, &(c).open.sign, NULL},                  \
     {"--receipt-key", CLI_TEXT, &(c).open.receipt_key, NULL},    \
+    {"--opening", CLI_TEXT, &(c).open.opening, NULL},            \
     {"--list", CLI_TEXT, &(c).list, NULL}
 /* clang-format on */
 

@@ -132,6 +132,7 @@ const cli_command cli_forget = {
     "  --dry-run            say what a request would do, change nothing\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --opening FILE       write what opens the receipt to a new file\n"
     "  --list FILE          write the hashes of the forgotten ids to a new file\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --yes                do not ask; needed if there is no terminal\n"

@@ -28,6 +28,7 @@ typedef struct cli_data_change {
     "  --ids numbers|text   what ids and owners are, if the first one misleads\n"                  \
     "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"             \
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"              \
+    "  --opening FILE   write what opens the receipt to a new file\n"                              \
     "  --list FILE      write the hashes of the " what " ids to a new file\n"                      \
     "  --wait SECONDS   how long to wait for a busy store (5)\n"
 

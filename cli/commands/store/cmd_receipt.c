@@ -3,6 +3,7 @@
 #include "input/stores.h"
 #include "input/text_lines.h"
 #include "input/wanted.h"
+#include "output/opening_file.h"
 #include "output/output.h"
 
 #include <inttypes.h>
@@ -331,15 +332,84 @@ static int receipt_has(int n_arguments, char **arguments) {
     return code;
 }
 
+/* ---- open */
+
+/* Looks for the receipt that an opening names. */
+static efface_status find_opened(const cli_lines *receipts, const efface_opening *opening,
+                                 efface_error *error) {
+    efface_status status = EFFACE_E_NOT_FOUND;
+    for (size_t i = 0; i < receipts->n && status == EFFACE_E_NOT_FOUND; i++)
+        status = efface_receipt_open(receipts->items[i], opening, error);
+    return status;
+}
+
+/* `json` is NULL for text. */
+static int open_line(const cli_lines *receipts, const cli_lines *lines, size_t i, cli_json *json) {
+    efface_opening opening;
+    efface_error error = {.message = "this is not an opening"};
+    const bool is_opening = cli_parse_opening(lines->items[i], &opening);
+    const efface_status status =
+        is_opening ? find_opened(receipts, &opening, &error) : EFFACE_E_FORMAT;
+    if (json != NULL) {
+        cli_json_open(json, NULL, '{');
+        cli_json_whole(json, "line", lines->numbers[i]);
+        cli_json_whole_or_null(json, "receipt", is_opening ? opening.receipt : 0);
+        cli_json_text(json, "model", is_opening ? opening.model : NULL);
+        cli_json_bool(json, "opens", status == EFFACE_OK);
+        cli_json_close(json);
+    } else if (status == EFFACE_OK) {
+        printf("receipt %" PRIu64 ", model %s: %s\n", opening.receipt, opening.model,
+               cli_hex_of(opening.digest).text);
+    } else {
+        printf("line %zu: %s\n", lines->numbers[i], error.message);
+    }
+    cli_wipe(&opening, sizeof opening);
+    return status == EFFACE_OK ? CLI_DONE : CLI_DIFFERENT;
+}
+
+static int open_receipts(int n_arguments, char **arguments) {
+    const char *receipts_path = NULL, *openings_path = NULL;
+    bool as_json = false;
+    const cli_option options[] = {
+        {"RECEIPTS", CLI_PLACE, &receipts_path, NULL},
+        {"OPENINGS", CLI_PLACE, &openings_path, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    cli_lines receipts = {.items = NULL}, lines = {.items = NULL};
+    int code = cli_parse("receipt", options, n_arguments, arguments);
+    CLI_THEN(code, cli_read_receipts(receipts_path, &receipts));
+    CLI_THEN(code, cli_read_receipts(openings_path, &lines));
+    if (code == CLI_DONE) {
+        cli_json json = {.out = stdout};
+        if (as_json) {
+            cli_json_open(&json, NULL, '{');
+            cli_json_open(&json, "openings", '[');
+        }
+        for (size_t i = 0; i < lines.n; i++)
+            if (open_line(&receipts, &lines, i, as_json ? &json : NULL) != CLI_DONE)
+                code = CLI_DIFFERENT;
+        if (as_json)
+            cli_json_close_all(&json);
+    }
+    cli_lines_free(&lines);
+    cli_lines_free(&receipts);
+    return code;
+}
+
 static int run_receipt(int n_arguments, char **arguments) {
     static const struct {
         const char *name;
         int (*run)(int n_arguments, char **arguments);
-    } parts[] = {{"keys", make_keys}, {"verify", verify_receipts}, {"has", receipt_has}};
+    } parts[] = {{"keys", make_keys},
+                 {"verify", verify_receipts},
+                 {"has", receipt_has},
+                 {"open", open_receipts}};
     for (size_t i = 0; n_arguments > 0 && i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(arguments[0], parts[i].name) == 0)
             return parts[i].run(n_arguments - 1, arguments + 1);
-    return cli_wrong("receipt must be followed by keys, verify or has; see efface receipt --help");
+    return cli_wrong(
+        "receipt must be followed by keys, verify, has or open; see efface receipt --help");
 }
 
 const cli_command cli_receipt = {
@@ -349,18 +419,21 @@ const cli_command cli_receipt = {
     "       efface receipt verify FILE [--public-key FILE]\n"
     "       efface receipt has RECEIPTS [STORE] --list FILE (--id X | --key TEXT |\n"
     "           --from FILE) [--receipt-key FILE]\n"
+    "       efface receipt open RECEIPTS OPENINGS\n"
     "A store keeps a receipt of every request (efface export --receipts). keys makes\n"
     "a pair of Ed25519 keys to --sign receipts, or a key that hashes ids in receipts\n"
     "(fit --receipt-key); it overwrites no file. verify names the lines of FILE (- is\n"
     "standard input) that are missing, doubled, out of order or changed. With a\n"
     "public key, it also names lines without a valid signature. has finds the receipt\n"
-    "of a list (forget --list) and says which rows it contains.\n"
+    "of a list (forget --list) and says which rows it contains. open says whether the\n"
+    "openings that a request wrote open the commitments of its receipts.\n"
     "  --secret FILE, --public FILE, --receipt-key FILE\n"
     "                     the files that keys writes; for has, the key of the ids\n"
     "  --public-key FILE  the public key to verify with\n"
     "  --list FILE        the hashes of the receipt; --wait SECONDS for the store\n"
     "  --json             as JSON: secret, public, receipt_key; or valid, invalid,\n"
-    "                     receipts, problems; or receipts, ids with id and has\n"
+    "                     receipts, problems; or receipts, ids with id and has; or\n"
+    "                     openings with line, receipt, model, opens\n"
     "Exit codes: 0 done, all valid, all there; 3 a problem, or no receipt has the\n"
     "list; 1 failed; 2 usage; 4 not found.\n"
     "example: efface receipt keys --secret signing.key --public signing.pub\n"

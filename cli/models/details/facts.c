@@ -147,4 +147,5 @@ void cli_json_model(cli_json *json, const efface_stored_model *model, const cli_
     cli_json_facts(json, facts, true);
     cli_json_close(json);
     cli_json_text(json, "digest", cli_hex_of(model->digest).text);
+    cli_json_text(json, "commitment", cli_hex_of(model->commitment).text);
 }

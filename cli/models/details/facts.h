@@ -46,7 +46,7 @@ void cli_put_fact_lines(FILE *out, const cli_facts *facts);
 void cli_json_facts(cli_json *json, const cli_facts *facts, bool parameters);
 
 /* A model as info and fit show it, as fields of an object that is open: name, family, dim,
- * parameters and digest. */
+ * parameters, digest and commitment. */
 void cli_json_model(cli_json *json, const efface_stored_model *model, const cli_facts *facts);
 
 #endif

@@ -60,7 +60,7 @@ void cli_free_details(cli_model_details *details);
 
 void cli_print_details(const cli_model_details *details);
 
-/* Fields within an object that is open: all but name, family, parameters and digest. */
+/* Fields within an object that is open: all but name, family, parameters, digest and commitment. */
 void cli_json_details(cli_json *json, const cli_model_details *details);
 
 #endif

@@ -86,7 +86,7 @@ static PyMethodDef store_methods[] = {
     {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"takes_missing", store_takes_missing, METH_NOARGS,
      "takes_missing(): whether values may be missing in some column for all models that have it"},
-    {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest)s"},
+    {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest, commitment)s"},
     {"describe", store_describe, METH_VARARGS, "describe(name): a dictionary of parameters"},
     {"model_columns", store_model_columns, METH_VARARGS, "model_columns(name): their numbers"},
     {"load", store_load, METH_VARARGS, "load(names): Models over one set of rows"},

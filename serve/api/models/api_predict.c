@@ -171,8 +171,8 @@ static void answer_json(const asking *a) {
     json_t *const predictions = json_array();
     for (size_t i = 0; i < a->n_rows; i++)
         sv_json_add(predictions, row_json(a, i));
-    json_t *const json = json_pack("{s:s,s:o,s:o}", "model", a->by->name, "digest",
-                                   sv_json_digest(a->by->digest), "predictions", predictions);
+    json_t *const json = json_pack("{s:s,s:o,s:o}", "model", a->by->name, "commitment",
+                                   sv_json_digest(a->by->commitment), "predictions", predictions);
     if (json != NULL && a->scores != NULL)
         add_scores(a, json);
     sv_reply_json(a->request, 200, json);

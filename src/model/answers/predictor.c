@@ -2,6 +2,8 @@
  * Published models: a predictor of any family, as bytes and as a file (docs/format.md). The bytes
  * have the names and offsets of the columns, the texts of classes, and what the family needs for
  * prediction. They end with a digest, which finds damage; it keeps nobody from making another file.
+ * Near their beginning they have random bytes: the digest of the whole file, which outlives it in
+ * receipts, tells nothing to those who do not have the file.
  */
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
@@ -10,13 +12,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAGIC_BYTES (sizeof EFFACE_PREDICTOR_MAGIC - 1)
-#define CLASS_TEXT_BYTES 12           /* of a class and the length of its text */
-#define HEAD_BYTES (MAGIC_BYTES + 24) /* with format, family, columns, flags, bytes of the part */
+#define CLASS_TEXT_BYTES 12 /* of a class and the length of its text */
+#define RANDOM_BYTES 32
+/* With the format, random bytes, family, columns, flags, bytes of the part. */
+#define HEAD_BYTES (MAGIC_BYTES + RANDOM_BYTES + 24)
 
 enum { HAS_OFFSETS = 1, HAS_NAMES = 2, HAS_TEXTS = 4 };
 
@@ -59,6 +64,7 @@ void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_da
                         const efface_texts *texts) {
     const uint32_t d = model->n_columns;
     const double *const offsets = efface_data_offsets(data);
+    unsigned char random[RANDOM_BYTES];
     bool named = false;
     for (uint32_t j = 0; j < d; j++)
         named |= efface_data_column_name(data, j) != NULL;
@@ -69,6 +75,8 @@ void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_da
     w->failed |= part.failed | classes.failed;
     ef_write_bytes(w, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES);
     ef_write_u32(w, EF_PREDICTOR_FORMAT);
+    randombytes_buf(random, sizeof random);
+    ef_write_bytes(w, random, sizeof random);
     ef_write_u32(w, (uint32_t)model->family->number);
     ef_write_u32(w, d);
     ef_write_u32(w, (offsets != NULL ? HAS_OFFSETS : 0) | (named ? HAS_NAMES : 0) |
@@ -162,6 +170,8 @@ static efface_status read_class_texts(ef_decoder *r, efface_predictor *p, efface
 
 /* What stands between the magic with the format, and the digest. */
 static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error *error) {
+    unsigned char random[RANDOM_BYTES];
+    ef_read_bytes(r, random, sizeof random);
     const uint32_t number = ef_read_u32(r), d = ef_read_u32(r), flags = ef_read_u32(r);
     const uint64_t n_bytes = ef_read_u64(r);
     const uint32_t known = HAS_OFFSETS | HAS_NAMES | HAS_TEXTS;
@@ -259,7 +269,8 @@ static uint32_t u32_at(const unsigned char *bytes) {
 static uint64_t length_by_head(const unsigned char *bytes, size_t n) {
     if (n < HEAD_BYTES)
         return 0;
-    ef_decoder r = {.bytes = bytes + MAGIC_BYTES + 8, .n_bytes = HEAD_BYTES - MAGIC_BYTES - 8};
+    const size_t begin = MAGIC_BYTES + 4 + RANDOM_BYTES + 4;
+    ef_decoder r = {.bytes = bytes + begin, .n_bytes = HEAD_BYTES - begin};
     const uint64_t d = ef_read_u32(&r);
     const uint32_t flags = ef_read_u32(&r);
     const uint64_t n_bytes = ef_read_u64(&r);

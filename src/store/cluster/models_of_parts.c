@@ -73,6 +73,8 @@ static efface_status add_in_parts(efface_store *store, ef_record *record,
         status = ef_model_fit_asked(store, record, asked, *data, model, error);
     if (status == EFFACE_OK)
         status = parts->write_model(store, record, *model, ef_data_whole(*data), true, error);
+    if (status == EFFACE_OK)
+        status = ef_model_note_added(store, record, error);
     return status == EFFACE_OK ? ef_store_read_rules(store, error) : status;
 }
 

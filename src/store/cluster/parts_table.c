@@ -4,6 +4,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/file/new_file.h"
+#include "store/receipts/receipts.h"
 
 #include <string.h>
 
@@ -84,6 +85,13 @@ static efface_status parts_write_model(efface_store *store, ef_record *record,
                                  : EFFACE_OK;
 }
 
+static efface_status parts_note_models(efface_store *store, const char *kind,
+                                       efface_model_report *models, uint32_t n_models,
+                                       efface_error *error) {
+    return ef_store_leads(store) ? ef_receipt_of_models(store, kind, models, n_models, error)
+                                 : EFFACE_OK;
+}
+
 /* ---------------------------------------------------------------- rows of all files */
 
 static uint64_t parts_count_rows(const efface_store *store) {
@@ -148,6 +156,7 @@ const ef_parts ef_parts_together = {
     .list_models = ef_shared_names,
     .read_model = ef_shared_record,
     .write_model = parts_write_model,
+    .note_models = parts_note_models,
     .rows = parts_count_rows,
     .join = parts_join,
     .find = parts_find,

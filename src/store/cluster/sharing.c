@@ -82,6 +82,7 @@ static void encode_record(ef_writer *w, const ef_record *record) {
     for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)
         ef_write_u32(w, record->columns[j]);
     ef_write_bytes(w, record->digest, sizeof record->digest);
+    ef_write_bytes(w, record->salt, sizeof record->salt);
     write_blob(w, params.bytes, params.n_bytes);
     write_blob(w, record->counts, record->n_counts);
     write_blob(w, record->state.bytes, record->state.n_bytes);
@@ -100,6 +101,7 @@ static efface_status decode_record(ef_decoder *r, ef_record *record, efface_erro
             record->columns[j] = ef_read_u32(r);
     }
     ef_read_bytes(r, record->digest, sizeof record->digest);
+    ef_read_bytes(r, record->salt, sizeof record->salt);
     unsigned char *params = NULL;
     size_t n_params = 0;
     const bool was_read = read_blob(r, &params, &n_params) &&

@@ -4,7 +4,7 @@
  * Old parts are locked and read; each new part is a file of the next generation, made as any new
  * store is. Rows go round by round: in each, every rank reads one of its old parts, and the ranks
  * get their rows of it one after the other. Part 0 also gets the models and receipts of the old
- * part 0, byte for byte, and its key. What changes everything at once is the manifest. A request
+ * part 0, byte for byte, its key, and a receipt of the spreading. What changes everything at once is the manifest. A request
  * that waits in the journal is done to the old parts before they are read, within transactions that
  * are taken back in the end.
  */
@@ -15,6 +15,7 @@
 #include "base/memory/memory.h"
 #include "store/file/new_file.h"
 #include "store/file/transactions.h"
+#include "store/receipts/receipts.h"
 #include "store/sql/schema.h"
 #include "store/sql/sql.h"
 
@@ -249,7 +250,7 @@ static efface_status copy_table(efface_store *from, const char *read, efface_sto
 
 static efface_status copy_models(efface_store *from, efface_store *to, efface_error *error) {
     efface_status status = copy_table(from, "SELECT * FROM models", to,
-                                      "INSERT INTO models VALUES (?,?,?,?,?,?,?,?,?,?)", error);
+                                      "INSERT INTO models VALUES (?,?,?,?,?,?,?,?,?,?,?)", error);
     if (status == EFFACE_OK)
         status =
             copy_table(from, "SELECT * FROM states", to, "INSERT INTO states VALUES (?,?)", error);
@@ -262,6 +263,30 @@ static efface_status copy_models(efface_store *from, efface_store *to, efface_er
     return status;
 }
 
+/* The states are as they were, and the receipt says so. */
+static efface_status append_spread(efface_store *store, efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    efface_status status = ef_models_list(store, &names, &n, error);
+    efface_model_report *const reports = ef_alloc_zero(n, sizeof *reports);
+    if (status == EFFACE_OK && reports == NULL)
+        status = ef_fail_memory(error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
+        ef_record record;
+        status = ef_record_read(store, names[i], false, &record, error);
+        if (status != EFFACE_OK)
+            break;
+        reports[i] = ef_record_report(&record, "the rows were spread over other parts");
+        memcpy(reports[i].after, reports[i].before, sizeof reports[i].after);
+        ef_record_free(&record);
+    }
+    if (status == EFFACE_OK)
+        status = ef_receipt_of_models(store, "spread", reports, n, error);
+    ef_free(reports);
+    ef_free(names);
+    return status;
+}
+
 static efface_status fill_new_part(efface_store *store, const void *what, efface_error *error) {
     const spreading *const s = what;
     efface_status status = ef_store_write_empty(store, s->columns, error);
@@ -271,6 +296,8 @@ static efface_status fill_new_part(efface_store *store, const void *what, efface
         status = ef_sql_run(store, ef_schema_late, error);
     if (status == EFFACE_OK && ef_store_leads(store))
         status = copy_models(s->old[0], store, error);
+    if (status == EFFACE_OK && ef_store_leads(store))
+        status = append_spread(store, error);
     return status;
 }
 

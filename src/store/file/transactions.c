@@ -214,5 +214,7 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
 }
 
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
-    return store->parts->end(store, status, error);
+    status = store->parts->end(store, status, error);
+    ef_openings_end(store, status);
+    return status;
 }

@@ -227,6 +227,14 @@ static efface_status catch_up_model(adding *a, efface_error *error) {
 
 /* ---------------------------------------------------------------- fit */
 
+efface_status ef_model_note_added(efface_store *store, const ef_record *added,
+                                  efface_error *error) {
+    efface_model_report report = ef_record_report(added, "the model was added");
+    memset(report.before, 0, sizeof report.before);
+    ef_record_commit(added, report.after);
+    return store->parts->note_models(store, "add", &report, 1, error);
+}
+
 /* Whether a name is free, before a long fit; it is looked at again when the model is written. */
 efface_status ef_model_check_free(efface_store *store, void *name, efface_error *error) {
     ef_record record;
@@ -260,6 +268,8 @@ static efface_status write_new_model(adding *a, efface_error *error) {
     status = catch_up_model(a, error);
     if (status == EFFACE_OK)
         status = ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error);
+    if (status == EFFACE_OK)
+        status = ef_model_note_added(a->store, &a->record, error);
     if (status == EFFACE_OK)
         status = ef_store_read_rules(a->store, error);
     return ef_store_end(a->store, status, error);

@@ -115,14 +115,14 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
     *seals += record.seal;
     memcpy(report->name, record.name, sizeof report->name);
     report->family = record.family->number;
-    memcpy(report->before, record.digest, sizeof report->before);
+    ef_record_commit(&record, report->before);
     status = ef_record_takes(f->store, &record, f->change, error);
     if (ef_record_is_outdated(&record))
         ef_report_outdated(&report->report);
     else if (status == EFFACE_OK)
         status = follow_cold(f, &record, &model, &done, &report->report, error);
     done |= f->change->only_look && model == NULL;
-    memcpy(report->after, record.digest, sizeof report->after);
+    ef_record_commit(&record, report->after);
     report->report.seconds = ef_clock_seconds() - begin;
     if (status == EFFACE_OK && !done) {
         f->waiting[f->n_waiting++] =
@@ -210,7 +210,7 @@ static efface_status follow_hot(ef_following *f, ef_waiting_model *first, efface
         if (!f->change->only_look)
             status = f->store->parts->write_model(f->store, &who[i]->record, models[i],
                                                   ef_data_whole(data), false, error);
-        memcpy(report->after, who[i]->record.digest, sizeof report->after);
+        ef_record_commit(&who[i]->record, report->after);
     }
     ef_free(reports);
     ef_free(who);

@@ -1,7 +1,8 @@
 /*
  * The records of models: family, parameters, columns, counts and state, as they stand in the file.
  *
- * A record has a seal over everything but the state, whose digest is among what the seal covers;
+ * A record has a seal over everything but the state, whose digest is among what the seal covers,
+ * and so is the salt that is drawn whenever the digest is written (seals/commitments.h);
  * the head has the number of models and the sum of their seals. The state stands in a table of its
  * own (state_parts.c), under the number of the model.
  */
@@ -10,10 +11,12 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/seals/commitments.h"
 #include "store/seals/seals.h"
 #include "store/sql/sql.h"
 #include "store/store.h"
 
+#include <sodium.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- names */
@@ -193,15 +196,17 @@ static efface_status read_record_state(efface_store *store, ef_decoder first,
 static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
     ef_decoder fields[EF_FIELDS];
-    if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
+    if (!ef_sql_has(statement, with_state ? "bbbbtbbbib" : "bbbbtbbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
     read_fields(statement, 0, fields);
     const ef_u128 seal = seal_model(&store->head, record->name, fields);
     if (!ef_sql_read_sum(statement, EF_FIELDS, &record->seal) || record->seal != seal ||
         fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest ||
-        fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
+        fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES ||
+        fields[EF_FIELD_SALT].n_bytes != sizeof record->salt)
         return ef_store_corrupt(error, "a model does not match its seal");
     ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
+    ef_read_bytes(&fields[EF_FIELD_SALT], record->salt, sizeof record->salt);
     record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
     efface_status status = read_record_family(fields[EF_FIELD_FAMILY], record, error);
     if (status == EFFACE_OK)
@@ -313,9 +318,10 @@ static efface_status write_row(efface_store *store, int64_t number, const char *
     efface_status status = ef_sql_prepare(
         store,
         is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, state, number, name)"
-                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
+                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)"
                : "UPDATE models SET params = ?, columns = ?, counts = ?, digest = ?,"
-                 " family = CAST(? AS TEXT), parts = ?, seal = ?, state = ? WHERE number = ? AND "
+                 " family = CAST(? AS TEXT), parts = ?, salt = ?, seal = ?, state = ? WHERE number "
+                 "= ? AND "
                  "name = ?",
         &statement, error);
     if (status == EFFACE_OK) {
@@ -352,7 +358,7 @@ static efface_status encode_state(const efface_model *model, ef_state *state, ef
     return status;
 }
 
-/* Writes what was made of a model, and has the record and the head say it. */
+/* Writes what was made of a model, with a salt that nothing had before, and has the record and the head say it. */
 static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
                                 const ef_writer *columns, const ef_state *state, bool is_new,
                                 efface_error *error) {
@@ -361,6 +367,7 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
     if (status != EFFACE_OK)
         return status;
     ef_digest(state->bytes, state->n_bytes, record->digest);
+    randombytes_buf(record->salt, sizeof record->salt);
     const ef_decoder fields[EF_FIELDS] = {
         [EF_FIELD_PARAMS] = reader_of(params),
         [EF_FIELD_COLUMNS] = reader_of(columns),
@@ -369,6 +376,7 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
         [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)record->family->name,
                              .n_bytes = strlen(record->family->name)},
         [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
+        [EF_FIELD_SALT] = {.bytes = record->salt, .n_bytes = sizeof record->salt},
     };
     const ef_u128 before = is_new ? 0 : record->seal;
     record->seal = seal_model(&store->head, record->name, fields);
@@ -432,6 +440,19 @@ efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_c
 
 efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error) {
     return as_damage(ef_model_attach(model, data, error), error);
+}
+
+void ef_record_commit(const ef_record *record, unsigned char commitment[EFFACE_DIGEST_BYTES]) {
+    ef_commit(record->salt, record->digest, commitment);
+}
+
+efface_model_report ef_record_report(const ef_record *record, const char *reason) {
+    efface_model_report report = {.report = {.reason = reason}};
+    if (record->family != NULL) /* a rank that writes no models may not know it */
+        report.family = record->family->number;
+    memcpy(report.name, record->name, sizeof report.name);
+    ef_record_commit(record, report.before);
+    return report;
 }
 
 bool ef_record_is_outdated(const ef_record *record) {

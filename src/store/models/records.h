@@ -18,6 +18,7 @@ typedef struct ef_record {
     size_t n_counts;
     ef_state state;
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state */
+    unsigned char salt[EFFACE_SALT_BYTES];     /* of the commitment to it; another for each state */
     ef_u128 seal;                              /* of all but the state, which has its digest */
 } ef_record;
 
@@ -44,6 +45,11 @@ efface_status ef_record_drop(efface_store *store, const ef_record *record, effac
 efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
                             ef_record *record, efface_error *error);
 
+/* The commitment to the state that a receipt has (seals/commitments.h). And a report that begins
+ * with it: nothing was done to the model yet, for a reason. */
+void ef_record_commit(const ef_record *record, unsigned char commitment[EFFACE_DIGEST_BYTES]);
+efface_model_report ef_record_report(const ef_record *record, const char *reason);
+
 /* Whether the state was made when the method was defined in another way: it cannot be read then. */
 bool ef_record_is_outdated(const ef_record *record);
 
@@ -63,10 +69,11 @@ typedef enum ef_record_field {
     EF_FIELD_DIGEST, /* of the state */
     EF_FIELD_FAMILY,
     EF_FIELD_PARTS, /* of the state: how many, and a seal of their numbers and lengths */
+    EF_FIELD_SALT,
     EF_FIELDS
 } ef_record_field;
 
-#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts"
+#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts, salt"
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,

@@ -143,7 +143,7 @@ static efface_status follow_set(efface_store *store, size_t set, const ef_row_ch
             continue;
         report->models[i].report = reports[n++];
         status = ef_record_write(store, &m->record, m->model, &data->counts, false, error);
-        memcpy(report->models[i].after, m->record.digest, EFFACE_DIGEST_BYTES);
+        ef_record_commit(&m->record, report->models[i].after);
     }
     return status;
 }
@@ -167,8 +167,8 @@ efface_status ef_residents_follow(efface_store *store, const ef_row_change *chan
         efface_model_report *const to = &report->models[i];
         memcpy(to->name, record->name, sizeof to->name);
         to->family = record->family->number;
-        memcpy(to->before, record->digest, sizeof to->before);
-        memcpy(to->after, record->digest, sizeof to->after);
+        ef_record_commit(record, to->before);
+        memcpy(to->after, to->before, sizeof to->after);
         status = ef_record_takes(store, record, change, error);
         if (status == EFFACE_OK && change->only_look)
             status = look_at_resident(&r->models[i], r, change, &to->report, error);

@@ -15,6 +15,7 @@ static efface_stored_model info_of(const ef_record *record) {
     efface_stored_model info = {.family = record->family->number, .n_columns = record->n_columns};
     memcpy(info.name, record->name, sizeof info.name);
     memcpy(info.digest, record->digest, sizeof info.digest);
+    ef_record_commit(record, info.commitment);
     return info;
 }
 
@@ -136,11 +137,14 @@ void efface_columns_free(uint32_t *columns) {
 
 /* ---------------------------------------------------------------- drop and rekey */
 
-static efface_status drop_model(efface_store *store, void *name, efface_error *error) {
+/* `report` has the name of the model, and gets the rest. */
+static efface_status drop_model(efface_store *store, void *report, efface_error *error) {
+    efface_model_report *const dropped = report;
     ef_record record;
-    efface_status status = ef_record_read(store, name, false, &record, error);
+    efface_status status = ef_record_read(store, dropped->name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
+    *dropped = ef_record_report(&record, "the model was dropped");
     status = ef_record_drop(store, &record, error);
     ef_record_free(&record);
     return status == EFFACE_OK ? ef_store_read_rules(store, error) : status;
@@ -154,20 +158,26 @@ efface_status efface_store_drop(efface_store *store, const char *name, efface_er
         status = ef_store_begin(store, true, error);
     if (status != EFFACE_OK)
         return status;
-    char own[EFFACE_MODEL_NAME_BYTES];
-    ef_model_name_copy(own, name);
-    return ef_store_end(store, store->parts->lead(store, drop_model, own, NULL, 0, error), error);
+    efface_model_report report = {.family = EFFACE_FAMILY_KMEANS};
+    ef_model_name_copy(report.name, name);
+    status = store->parts->lead(store, drop_model, &report, NULL, 0, error);
+    if (status == EFFACE_OK)
+        status = store->parts->note_models(store, "drop", &report, 1, error);
+    return ef_store_end(store, status, error);
 }
 
 /* Fits a model again with another seed; `all` has all columns of the rows. */
 static efface_status rekey_model(efface_store *store, const char *name, uint64_t seed,
-                                 const efface_data *all, efface_error *error) {
+                                 const efface_data *all, efface_model_report *report,
+                                 efface_error *error) {
     ef_record record;
     efface_model *model = NULL;
     efface_data *data = NULL;
     efface_status status = store->parts->read_model(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
+    *report = ef_record_report(&record, ef_because_rekeyed);
+    report->report.action = EFFACE_ACTION_REFITTED;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &data, error);
     record.params->seed = seed;
@@ -177,6 +187,7 @@ static efface_status rekey_model(efface_store *store, const char *name, uint64_t
     if (status == EFFACE_OK)
         status =
             store->parts->write_model(store, &record, model, ef_data_whole(rows), false, error);
+    ef_record_commit(&record, report->after);
     efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);
@@ -186,17 +197,28 @@ static efface_status rekey_model(efface_store *store, const char *name, uint64_t
 static efface_status rekey_models(efface_store *store, const char *name, uint64_t seed,
                                   efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, n_reports = 1;
     efface_data *all = NULL;
+    efface_model_report *reports = NULL;
     efface_status status = ef_rows_load(store, NULL, 0, &all, NULL, error);
     if (status == EFFACE_OK)
         status = store->parts->join(store, all, false, error);
-    if (status == EFFACE_OK && name != NULL)
-        status = rekey_model(store, name, seed, all, error);
-    else if (status == EFFACE_OK)
+    if (status == EFFACE_OK && name == NULL) {
         status = store->parts->list_models(store, &names, &n, error);
+        n_reports = n;
+    }
+    if (status == EFFACE_OK) {
+        reports = ef_alloc_zero(n_reports, sizeof *reports);
+        status = reports != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK && name != NULL)
+        status = rekey_model(store, name, seed, all, reports, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
-        status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
+        status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all,
+                             &reports[i], error);
+    if (status == EFFACE_OK)
+        status = store->parts->note_models(store, "rekey", reports, n_reports, error);
+    ef_free(reports);
     ef_free(names);
     efface_data_free(all);
     return status;

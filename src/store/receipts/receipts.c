@@ -51,16 +51,30 @@ static void put_hex(ef_writer *w, const unsigned char *bytes, size_t n_bytes) {
     put_member(w, hex);
 }
 
+/* Zeros: there was no model, or is none. */
+static bool is_state(const unsigned char commitment[EFFACE_DIGEST_BYTES]) {
+    return sodium_is_zero(commitment, EFFACE_DIGEST_BYTES) == 0;
+}
+
+static void put_state(ef_writer *w, const unsigned char commitment[EFFACE_DIGEST_BYTES]) {
+    if (is_state(commitment))
+        put_hex(w, commitment, EFFACE_DIGEST_BYTES);
+}
+
+static const char *action_of(const efface_model_report *m) {
+    return !is_state(m->before)  ? "added"
+           : !is_state(m->after) ? "dropped"
+                                 : efface_action_name(m->report.action);
+}
+
+/* Without `where`: how many trees changed, say, would tell guesses of a row apart. */
 static void put_model(ef_writer *w, const efface_model_report *m) {
-    put_format(w,
-               "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\","
-               "\"where\":\"%s\"",
-               m->name, efface_family_name(m->family), efface_action_name(m->report.action),
-               m->report.reason, m->report.where);
+    put_format(w, "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\"", m->name,
+               efface_family_name(m->family), action_of(m), m->report.reason);
     put_member(w, ",\"before\":\"");
-    put_hex(w, m->before, sizeof m->before);
+    put_state(w, m->before);
     put_member(w, "\",\"after\":\"");
-    put_hex(w, m->after, sizeof m->after);
+    put_state(w, m->after);
     put_member(w, "\"}");
 }
 
@@ -234,9 +248,19 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
         head->n_receipts++;
         ef_digest(w.bytes, w.n_bytes, head->last_receipt);
         store->head_changed = true;
+        status = ef_openings_keep(store, report, error);
     }
     ef_free(w.bytes);
     return status;
+}
+
+efface_status ef_receipt_of_models(efface_store *store, const char *kind,
+                                   efface_model_report *models, uint32_t n_models,
+                                   efface_error *error) {
+    efface_store_report report = {.n_models = n_models, .models = models};
+    const efface_status status = ef_receipt_append(store, kind, NULL, 0, &report, error);
+    ef_free(report.row_hashes);
+    return status == EFFACE_OK ? ef_receipts_sign(store, error) : status;
 }
 
 efface_status ef_receipts_sign(efface_store *store, efface_error *error) {
@@ -266,13 +290,15 @@ static bool is_signed_with(ef_decoder body, const unsigned char key[EFFACE_PUBLI
 
 /* The signed number is that of the last signed receipt, and both have the same key. Somebody who
  * removes receipts would have to sign another number. */
-efface_status ef_receipts_check(efface_store *store, efface_error *error) {
+efface_status ef_receipts_check(efface_store *store, ef_state_list *states, efface_error *error) {
     const ef_head *const head = &store->head;
     unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
     signed_count count;
     sqlite3_stmt *statement = NULL;
     bool row = true;
     uint64_t n = 0, last_signed = 0;
+    ef_state_list own = {NULL, 0, 0}, *const list = states != NULL ? states : &own;
+    bool fits = true;
     efface_status status = read_signature(store, &count, error);
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
@@ -287,11 +313,17 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
         const ef_decoder body = ef_sql_bytes(statement, 1);
         if (ef_bytes_have(body, EF_SIGNED_FIELDS))
             last_signed = n;
+        status = ef_states_follow(list, body, &fits, error);
+        if (status == EFFACE_OK && !fits)
+            status = ef_store_corrupt(error, "a receipt does not find a model as it was left");
+        if (status != EFFACE_OK)
+            break;
         if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
                                   !is_signed_with(body, count.public_key)))
             status = ef_store_corrupt(error, "its receipts do not match their signature");
     }
     (void)sqlite3_finalize(statement);
+    ef_states_free(&own);
     if (status == EFFACE_OK && count.number != last_signed)
         status = ef_store_corrupt(error, "the number of its receipts does not match its signature");
     if (status == EFFACE_OK &&
@@ -334,7 +366,7 @@ static efface_status verify_each(efface_store *store, const unsigned char *publi
 
 static efface_status verify_receipts(efface_store *store, void *public_key, efface_error *error) {
     signed_count count;
-    efface_status status = ef_receipts_check(store, error);
+    efface_status status = ef_receipts_check(store, NULL, error);
     if (status == EFFACE_OK)
         status = read_signature(store, &count, error);
     if (status == EFFACE_OK)

@@ -5,6 +5,7 @@
 
 #include "base/bytes/encode.h"
 #include "efface/efface.h"
+#include "store/receipts/receipt_states.h"
 
 #include <stdbool.h>
 
@@ -26,16 +27,24 @@ efface_status ef_receipt_time(efface_store *store, char out[EF_TIME_BYTES], effa
 /* Whether a receipt names a digest as that of the one before. */
 bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
-/* Appends the receipt of a request: `kind` is "forget", "learn", "update" or "publish", `ids` are
- * those of the rows concerned. Hands their hashes to the report. After the last receipt of a
- * transaction their number is signed, if receipts are. */
+/* Appends the receipt of a request: `kind` is "forget", "learn", "update", "publish", "rekey",
+ * "add", "drop" or "spread", `ids` are those of the rows concerned. Hands their hashes to the
+ * report. After the last receipt of a transaction their number is signed, if receipts are. A state
+ * in the report that is zeros is that of no model. */
 efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
                                 size_t n_ids, efface_store_report *report, efface_error *error);
 
 efface_status ef_receipts_sign(efface_store *store, efface_error *error);
 
-/* Whether receipts have no gaps, each names the one before, and the last is the one that the head
- * has; CORRUPT if not. And the signature of how many there are. */
-efface_status ef_receipts_check(efface_store *store, efface_error *error);
+/* The receipt of something that concerns models and no rows, and its signature. */
+efface_status ef_receipt_of_models(efface_store *store, const char *kind,
+                                   efface_model_report *models, uint32_t n_models,
+                                   efface_error *error);
+
+/* Whether receipts have no gaps, each names the one before and finds models as they were left, and
+ * the last is the one that the head has; CORRUPT if not. And the signature of how many there are.
+ * `states`, which may be NULL, has the models as the last receipts left them; release it in any
+ * case. */
+efface_status ef_receipts_check(efface_store *store, ef_state_list *states, efface_error *error);
 
 #endif

@@ -154,7 +154,7 @@ static efface_status publish_model(efface_store *store, const char *name, ef_pub
         report->n_models = 1;
         memcpy(report->models->name, record.name, sizeof record.name);
         report->models->family = record.family->number;
-        memcpy(report->models->before, record.digest, sizeof record.digest);
+        ef_record_commit(&record, report->models->before);
         report->models->report =
             (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = ef_because_rekeyed};
         status = ef_rows_load(store, record.columns, record.n_columns, &data, NULL, error);
@@ -166,7 +166,7 @@ static efface_status publish_model(efface_store *store, const char *name, ef_pub
     if (status == EFFACE_OK)
         status = class_texts(store, model, texts, error);
     if (status == EFFACE_OK) {
-        memcpy(report->models->after, record.digest, sizeof record.digest);
+        ef_record_commit(&record, report->models->after);
         report->models->report.seconds = ef_clock_seconds() - begin;
         ef_predictor_write(&w, model, data, texts);
         if (w.failed)

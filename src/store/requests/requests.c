@@ -5,7 +5,7 @@
  * A transaction has one request or several. It is a row of steps: consecutive requests to forget
  * are one, each other request is one. Among several, a step that fails goes back to a savepoint and
  * leaves nothing, neither in the file nor in the head; if it had several requests, they are tried
- * one by one. Receipts come last, for they have the digests of the models after all steps.
+ * one by one. Receipts come last, for they have commitments to the models after all steps.
  */
 #include "base/errors/clock.h"
 #include "base/errors/status.h"
@@ -113,8 +113,8 @@ static size_t step_length(const ef_task *tasks, size_t n) {
 
 /* ---------------------------------------------------------------- receipts */
 
-/* Gives all reports the digests from before the first step and after the last. */
-static void share_digests(ef_task *tasks, size_t n) {
+/* Gives all reports the commitments from before the first step and after the last. */
+static void share_commitments(ef_task *tasks, size_t n) {
     const efface_store_report *first = NULL, *last = NULL;
     for (size_t i = 0; i < n; i++) {
         const efface_store_report *const report = &tasks[i].change->report;
@@ -161,7 +161,7 @@ static efface_status write_receipts(efface_store *store, ef_task *tasks, size_t 
     const uint64_t group = n > 1 ? store->head.n_receipts + 1 : 0;
     task_list list = {tasks, n};
     uint64_t *const number = &tasks->change->report.receipt;
-    share_digests(tasks, n);
+    share_commitments(tasks, n);
     for (size_t i = 0; i < n; i++)
         tasks[i].change->report.group = group;
     const efface_status status =

@@ -31,7 +31,8 @@
 #define MODELS                                                                                     \
     "CREATE TABLE models(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                   \
     " family TEXT NOT NULL, params BLOB NOT NULL, columns BLOB NOT NULL, counts BLOB NOT NULL,"    \
-    " digest BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL)"
+    " digest BLOB NOT NULL, salt BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL, state "   \
+    "BLOB NOT NULL)"
 #define STATES "CREATE TABLE states(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
 #define RECEIPTS "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL)"
 #define ROWS_BY_OWNER "CREATE INDEX rows_by_owner ON rows(owner) WHERE owner IS NOT NULL"

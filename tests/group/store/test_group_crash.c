@@ -199,6 +199,7 @@ static void test_spread(void **state) {
         const unsigned n_parts = count_parts(i);
         assert_true(n_parts == 2 || (n_parts == N_RANKS && n_new == 0));
         (void)snprintf(left.path, sizeof left.path, "%s/copy-%u", folder, i);
+        left.has_spread = n_parts == 2;
         thread_group_run(n_parts, open_left, &left);
         assert_true(left.is_before && !left.was_busy);
         /* Only the parts of the manifest are left, and it. */
@@ -224,7 +225,7 @@ static void spread_unfinished(request_kind kind) {
     n_copies = 0;
     thread_group_run(N_RANKS, request_with_copies, &kind);
     for (unsigned i = 0; i + 1 < n_copies; i++) {
-        left_behind left = {.is_before = false};
+        left_behind left = {.has_spread = true};
         run_command("rm -rf '%s/mixed' && cp -r '%s/copy-%u' '%s/mixed' && rm '%s'/mixed/part-0-*"
                     " && cp '%s/copy-%u'/part-0-* '%s/mixed'",
                     folder, folder, i, folder, folder, folder, i + 1, folder);

@@ -422,6 +422,7 @@ static void models(void **state) {
         flip_all("models", "columns", where, 1, ON_MODEL, &about);
         flip_all("models", "counts", where, 11, ON_MODEL, &about);
         flip_all("models", "digest", where, 3, ON_MODEL, &about);
+        flip_all("models", "salt", where, 3, ON_MODEL, &about);
         flip_all("models", "seal", where, 1, ON_MODEL, &about);
         flip_all("models", "family", where, 1, ON_MODEL, &about);
         flip_all("models", "parts", where, 1, ON_MODEL, &about);
@@ -437,7 +438,7 @@ static void models(void **state) {
             "UPDATE models SET columns = x'' WHERE %s AND columns <> x''",
             "UPDATE models SET name = 'a b' WHERE %s",
             ("INSERT INTO models SELECT 9, 'gamma', family, params, columns, counts, digest,"
-             " parts, seal, state FROM models WHERE %s"),
+             " salt, parts, seal, state FROM models WHERE %s"),
         };
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
             if (k == 5 && i == 0)

@@ -77,7 +77,7 @@ static void classes_have_their_texts(void **state) {
     publish(store, "m");
     REQUIRE_OK(efface_predictor_load(in_folder(FILE_NAME), &p, error));
     const efface_predictor_info info = efface_predictor_get_info(p);
-    assert_int_equal(info.format, 3);
+    assert_int_equal(info.format, 4);
     assert_int_equal(info.n_classes, 4);
     for (size_t i = 0; i < 3; i++) {
         const char *const text = efface_predictor_class_text(p, kind_label(i));
@@ -165,7 +165,7 @@ static void memory_runs_out(void **state) {
 
 /* ---------------------------------------------------------------- what is read */
 
-enum { FORMAT_AT = 16, FLAGS_AT = 28, LIST_AT = 40 };
+enum { FORMAT_AT = 16, FLAGS_AT = 60, LIST_AT = 72 };
 
 static void put_u32(unsigned char *at, uint32_t value) {
     for (int i = 0; i < 4; i++)
@@ -204,8 +204,8 @@ static void other_formats_are_refused(void **state) {
     publish(store, "m");
     efface_store_close(store);
     image file = read_image(in_folder(FILE_NAME));
-    for (uint32_t format = 0; format < 6; format++) {
-        if (format == 3)
+    for (uint32_t format = 0; format < 7; format++) {
+        if (format == 4)
             continue;
         put_u32(file.bytes + FORMAT_AT, format);
         (void)crypto_generichash(file.bytes + file.n_bytes - 32, 32, file.bytes, file.n_bytes - 32,
@@ -213,7 +213,7 @@ static void other_formats_are_refused(void **state) {
         assert_int_equal(efface_predictor_decode(file.bytes, file.n_bytes, &p, &why),
                          EFFACE_E_FORMAT);
         assert_non_null(
-            strstr(why.message, format < 3 ? "publish it again" : "use a newer program"));
+            strstr(why.message, format < 4 ? "publish it again" : "use a newer program"));
         assert_null(p);
     }
     free(file.bytes);
@@ -236,28 +236,28 @@ static void lists_are_read_or_refused(void **state) {
     efface_store_close(store);
     image file = read_image(in_folder(FILE_NAME));
 
-    assert_int_equal(decode_with(&file, 3, 4, list, sizeof list, &p), EFFACE_OK);
+    assert_int_equal(decode_with(&file, 4, 4, list, sizeof list, &p), EFFACE_OK);
     assert_string_equal(efface_predictor_class_text(p, -1), "no");
     assert_string_equal(efface_predictor_class_text(p, 5), "yes");
     assert_null(efface_predictor_class_text(p, 0));
     efface_predictor_free(p);
 
     /* Without a list. */
-    assert_int_equal(decode_with(&file, 3, 0, NULL, 0, &p), EFFACE_OK);
-    assert_int_equal(efface_predictor_get_info(p).format, 3);
+    assert_int_equal(decode_with(&file, 4, 0, NULL, 0, &p), EFFACE_OK);
+    assert_int_equal(efface_predictor_get_info(p).format, 4);
     assert_null(efface_predictor_class_text(p, 5));
     efface_predictor_free(p);
-    assert_int_equal(decode_with(&file, 2, 0, NULL, 0, &p), EFFACE_E_FORMAT);
-    assert_int_equal(decode_with(&file, 4, 0, NULL, 0, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 3, 0, NULL, 0, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 5, 0, NULL, 0, &p), EFFACE_E_FORMAT);
     /* A list without its flag is something else. */
-    assert_int_equal(decode_with(&file, 3, 0, list, sizeof list, &p), EFFACE_E_FORMAT);
-    assert_int_equal(decode_with(&file, 3, 4, NULL, 0, &p), EFFACE_E_FORMAT);
-    assert_int_equal(decode_with(&file, 3, 8, NULL, 0, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 4, 0, list, sizeof list, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 4, 4, NULL, 0, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 4, 8, NULL, 0, &p), EFFACE_E_FORMAT);
     static const unsigned char none[4] = {0};
-    assert_int_equal(decode_with(&file, 3, 4, none, sizeof none, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 4, 4, none, sizeof none, &p), EFFACE_E_FORMAT);
     /* Cut off; no texts, too many; classes out of order, or twice; an empty text; a zero byte. */
     for (size_t n = 0; n < sizeof list; n++)
-        assert_int_equal(decode_with(&file, 3, 4, list, n, &p), EFFACE_E_FORMAT);
+        assert_int_equal(decode_with(&file, 4, 4, list, n, &p), EFFACE_E_FORMAT);
     static const struct {
         size_t at;
         unsigned char byte;
@@ -266,11 +266,11 @@ static void lists_are_read_or_refused(void **state) {
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         memcpy(other, list, sizeof list);
         other[changes[i].at] = changes[i].byte;
-        assert_int_equal(decode_with(&file, 3, 4, other, sizeof other, &p), EFFACE_E_FORMAT);
+        assert_int_equal(decode_with(&file, 4, 4, other, sizeof other, &p), EFFACE_E_FORMAT);
     }
     memcpy(other, list, sizeof list);
     memcpy(other + SECOND_CLASS, list + 4, 8);
-    assert_int_equal(decode_with(&file, 3, 4, other, sizeof other, &p), EFFACE_E_FORMAT);
+    assert_int_equal(decode_with(&file, 4, 4, other, sizeof other, &p), EFFACE_E_FORMAT);
     free(file.bytes);
 }
 

@@ -152,7 +152,7 @@ static void check_bytes(const image *file, const efface_model *model, const effa
                         uint64_t old_seed) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     const size_t d = info.n_columns;
-    size_t n_bytes = 16 + 24 + 12 + 4 * d * info.n_clusters + 32, n_names = 0;
+    size_t n_bytes = 16 + 56 + 12 + 4 * d * info.n_clusters + 32, n_names = 0;
     if (inside(model)->params.scale == EFFACE_SCALE_MINMAX)
         n_bytes += 8 * d;
     if (efface_data_offsets(data) != NULL)
@@ -190,8 +190,11 @@ static void check_scene(const scene *s) {
     REQUIRE_OK(efface_model_digest(model, digest, error));
     assert_int_equal(report.n_models, 1);
     assert_string_equal(report.models[0].name, "m");
-    assert_memory_equal(report.models[0].after, digest, sizeof digest);
-    assert_memory_not_equal(report.models[0].before, digest, sizeof digest);
+    assert_memory_not_equal(report.models[0].after, digest, sizeof digest);
+    efface_stored_model stored;
+    REQUIRE_OK(efface_store_find_model(store, "m", &stored, error));
+    assert_memory_equal(report.models[0].after, stored.commitment, sizeof digest);
+    assert_memory_not_equal(report.models[0].before, stored.commitment, sizeof digest);
     efface_predictor *const p = load(FILE_NAME);
     check_answers(p, model, data);
     image file = read_image(in_folder(FILE_NAME));
@@ -260,22 +263,22 @@ static uint64_t seed_of(efface_store *store, const char *name) {
 
 static void each_publication_has_a_seed_and_a_receipt(void **state) {
     (void)state;
-    enum { N = 6 };
+    enum { N = 6, N_ADDED = 2 };
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
     REQUIRE_OK(efface_keys_make(secret_key, public_key, error));
     efface_store *store = make_store();
-    fit(store, "one", EFFACE_METHOD_LLOYD);
-    fit(store, "two", EFFACE_METHOD_PYRAMID);
     efface_store_close(store);
     efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
     options.secret_key = secret_key;
     REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+    fit(store, "one", EFFACE_METHOD_LLOYD);
+    fit(store, "two", EFFACE_METHOD_PYRAMID);
     const uint64_t other = seed_of(store, "two");
     uint64_t seeds[N + 1] = {seed_of(store, "one")};
     for (size_t i = 0; i < N; i++) {
         char hex[2 * EFFACE_DIGEST_BYTES + 1], wanted[200];
         efface_store_report report = publish(store, "one");
-        assert_int_equal(report.receipt, 2 * i + 1);
+        assert_int_equal(report.receipt, N_ADDED + 2 * i + 1);
         char *const line = receipt_of(store, report.receipt);
         (void)sodium_bin2hex(hex, sizeof hex, report.published, sizeof report.published);
         (void)snprintf(wanted, sizeof wanted, "\"published\":{\"bytes\":%d,\"digest\":\"%s\"}",
@@ -292,7 +295,7 @@ static void each_publication_has_a_seed_and_a_receipt(void **state) {
         for (size_t j = 0; j <= i; j++)
             assert_true(seeds[j] != seeds[i + 1]);
         forget(store, 10 + i); /* its receipt follows, without a file */
-        char *const next = receipt_of(store, 2 * i + 2);
+        char *const next = receipt_of(store, N_ADDED + 2 * i + 2);
         assert_null(strstr(next, "published"));
         free(next);
     }
@@ -361,13 +364,14 @@ static void damaged_files_are_refused(void **state) {
             assert_non_null(part.bytes);
             memcpy(part.bytes, file.bytes, n);
             assert_false(try_bytes(&part));
-            if (n > 52) {
+            if (n > 84) {
                 seal(&part);
                 assert_false(try_bytes(&part));
             }
             free(part.bytes);
         }
-        for (size_t at = 16; at + 36 <= file.n_bytes; at++)
+        for (size_t at = 16; at + 36 <= file.n_bytes;
+             at += at == 19 ? 33 : 1) /* not the random bytes */
             for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
                 image copy = {malloc(file.n_bytes), file.n_bytes};
                 assert_non_null(copy.bytes);
@@ -378,8 +382,8 @@ static void damaged_files_are_refused(void **state) {
                 n_taken += taken;
                 n_refused += !taken;
                 /* The first numbers fit nothing but the rest of the file. */
-                if (at < 40 && at % 4 == 0 && memcmp(copy.bytes + at, file.bytes + at, 4) != 0 &&
-                    at != 32)
+                if (at < 72 && at % 4 == 0 && memcmp(copy.bytes + at, file.bytes + at, 4) != 0 &&
+                    at != 64)
                     assert_false(taken);
                 /* Centroids, which come last, are points of the grid. */
                 const int64_t point = (int32_t)words[i];

@@ -414,7 +414,7 @@ static left_behind die_before(bool replaces, long n) {
     left.files = find_files();
     left.has_file = left.files.n_named == 1 && !(replaces && is_old_file());
     REQUIRE_OK(efface_store_notes(store, note_text, note, error));
-    left.has_note = strstr(note, "receipt 2 ") != NULL;
+    left.has_note = strstr(note, "receipt 4 ") != NULL;
     if (left.has_file)
         assert_true(!left.is_old && is_of_receipt(store, PUBLISHED));
     if (left.files.n_beside == 1 && !left.is_old)

@@ -213,7 +213,8 @@ static void begin_lines(void) {
     REQUIRE_OK(efface_store_create(in_folder(STORE), data, NULL, &options, NULL, 0, &store, error));
     efface_data_free(data);
     fit(store, "a", EFFACE_METHOD_LLOYD);
-    for (uint64_t i = 0; i < N_LINES; i++) {
+    lines[0] = receipt_of(store, 1);
+    for (uint64_t i = 1; i < N_LINES; i++) {
         forget(store, i);
         lines[i] = receipt_of(store, i + 1);
     }
@@ -311,7 +312,7 @@ static void forge_fewer(uint64_t left) {
 }
 
 static void count_problem(void *context, const char *problem) {
-    assert_non_null(strstr(problem, "signature"));
+    assert_true(strstr(problem, "signature") != NULL || strstr(problem, "receipt") != NULL);
     ++*(unsigned *)context;
 }
 

@@ -44,7 +44,7 @@ static void times_never_go_back(void **state) {
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         now = steps[i].clock;
         forget(store, 10 + i);
-        expect_time(store, i + 1, steps[i].time);
+        expect_time(store, i + 2, steps[i].time); /* the first is that of the model */
     }
     check_whole(store);
     efface_store_close(store);

@@ -66,20 +66,32 @@ static void rows_field(const uint64_t *ids, size_t n, char field[120]) {
     (void)snprintf(field, 120, "\"rows\":{\"count\":%zu,\"root\":\"%s\"}", n, hex);
 }
 
+static void check_added(efface_store *store, uint64_t number, const char *name) {
+    char part[80], *const json = receipt_of(store, number);
+    check_has(json, "\"kind\":\"add\"");
+    (void)snprintf(part, sizeof part, "{\"name\":\"%s\",\"family\":\"kmeans\",\"action\":\"added\"",
+                   name);
+    check_has(json, part);
+    check_has(json, "\"before\":\"\"");
+    efface_text_free(json);
+}
+
 static void requests_have_receipts(void **state) {
     (void)state;
     efface_store *store = make_store();
     fit(store, "a", EFFACE_METHOD_LLOYD);
     fit(store, "b", EFFACE_METHOD_PYRAMID);
-    assert_int_equal(info_of(store).n_receipts, 0);
+    assert_int_equal(info_of(store).n_receipts, 2);
+    check_added(store, 1, "a");
+    check_added(store, 2, "b");
     const uint64_t big = UINT64_C(1311768467463790320), ids[] = {big, 999999999};
     efface_data *data = make_rows(1, big, true);
     REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     efface_store_report report;
     REQUIRE_OK(forget_ids(store, ids, 2, EFFACE_MISSING_SKIP, &report, error));
-    assert_int_equal(report.receipt, 2);
-    char *json = receipt_of(store, 2);
+    assert_int_equal(report.receipt, 4);
+    char *json = receipt_of(store, 4);
     char hex[65], part[160], field[120];
     check_has(json, "\"kind\":\"forget\",\"requested\":2,\"missing\":1,\"forgotten\":1,"
                     "\"learned\":0,\"updated\":0,\"rows\":{\"count\":1,\"root\":\"");
@@ -117,7 +129,7 @@ static void requests_have_receipts(void **state) {
     data = make_rows(2, 0, false);
     REQUIRE_OK(efface_store_learn(store, data, NULL, &report, error));
     efface_data_free(data);
-    json = receipt_of(store, 3);
+    json = receipt_of(store, 5);
     rows_field(report.new_ids, 2, field);
     check_has(json, field);
     efface_store_report_free(&report);
@@ -131,7 +143,17 @@ static void requests_have_receipts(void **state) {
     forget(store, 4);
     REQUIRE_OK(efface_store_drop(store, "a", error));
     REQUIRE_OK(efface_store_rekey(store, "b", 9, error));
-    assert_int_equal(info_of(store).n_receipts, 4);
+    assert_int_equal(info_of(store).n_receipts, 8);
+    json = receipt_of(store, 7);
+    check_has(json, "\"kind\":\"drop\"");
+    check_has(json, "\"action\":\"dropped\"");
+    check_has(json, "\"after\":\"\"}]");
+    efface_text_free(json);
+    json = receipt_of(store, 8);
+    check_has(json, "\"kind\":\"rekey\"");
+    check_has(json, "{\"name\":\"b\",\"family\":\"kmeans\",\"action\":\"refitted\"");
+    efface_text_free(json);
+    check_whole(store);
     check_chain(store);
     efface_store_close(store);
 }

@@ -76,6 +76,9 @@ static void check_status(const efface_store_change *change, efface_status status
                     change->report.row_hashes == NULL);
 }
 
+/* Each model has a receipt of its own. */
+#define N_ADDED 2
+
 static efface_store *make_store_with_models(void) {
     efface_store *const store = make_store();
     fit(store, "lloyd", EFFACE_METHOD_LLOYD);
@@ -137,25 +140,25 @@ static void a_row_is_forgotten_once(void **state) {
     assert_true(third->report.n_forgotten == 1 && third->report.n_missing == 1);
     assert_true(third->report.n_requested == 2 && third->report.n_row_hashes == 1);
     assert_true(fourth->report.n_forgotten == 0 && fourth->report.n_missing == 1);
-    assert_true(first->report.receipt == 1 && third->report.receipt == 2 &&
-                fourth->report.receipt == 3);
-    assert_true(first->report.group == 1 && third->report.group == 1 && fourth->report.group == 1);
+    assert_true(first->report.receipt == 3 && third->report.receipt == 4 &&
+                fourth->report.receipt == 5);
+    assert_true(first->report.group == 3 && third->report.group == 3 && fourth->report.group == 3);
     assert_true(first->report.n_models == 2 && third->report.n_models == 2 &&
                 fourth->report.n_models == 0);
     assert_int_equal(info_of(store).n_rows, N_ROWS - 3);
-    assert_int_equal(info_of(store).n_receipts, 3);
-    for (uint64_t number = 1; number <= 3; number++)
-        assert_true(receipt_says(store, number, "\"group\":1,\"previous\":"));
-    assert_true(receipt_says(store, 1, "\"rows\":{\"count\":2,"));
-    assert_true(receipt_says(store, 2, "\"missing\":1,\"forgotten\":1,"));
-    assert_true(receipt_says(store, 3, "\"models\":[]"));
+    assert_int_equal(info_of(store).n_receipts, N_ADDED + 3);
+    for (uint64_t number = N_ADDED + 1; number <= N_ADDED + 3; number++)
+        assert_true(receipt_says(store, number, "\"group\":3,\"previous\":"));
+    assert_true(receipt_says(store, 3, "\"rows\":{\"count\":2,"));
+    assert_true(receipt_says(store, 4, "\"missing\":1,\"forgotten\":1,"));
+    assert_true(receipt_says(store, 5, "\"models\":[]"));
     free_group(&g);
     /* One alone is no group. */
     (void)ask_to_forget(&g, 10, 10, EFFACE_MISSING_FAIL);
     (void)ask_to_forget(&g, 2, 2, EFFACE_MISSING_FAIL);
     do_group(store, &g);
-    assert_true(g.changes[0].report.group == 0 && g.changes[0].report.receipt == 4);
-    assert_false(receipt_says(store, 4, "group"));
+    assert_true(g.changes[0].report.group == 0 && g.changes[0].report.receipt == 6);
+    assert_false(receipt_says(store, 6, "group"));
     free_group(&g);
     check_chain(store, NULL);
     check_whole(store);
@@ -219,8 +222,8 @@ static void requests_see_those_before_them(void **state) {
     assert_true(has_row(store, drawn[0]) && has_row(store, drawn[1]));
     assert_true(g.changes[6].report.new_ids == NULL);
     assert_int_equal(info_of(store).n_rows, N_ROWS + 2);
-    assert_int_equal(info_of(store).n_receipts, 6);
-    /* No state in between: all have the digests from before and after the group. */
+    assert_int_equal(info_of(store).n_receipts, N_ADDED + 6);
+    /* No state in between: all have the commitments from before and after the group. */
     for (size_t i = 0; i < g.n; i++)
         for (uint32_t k = 0; k < g.changes[i].report.n_models; k++) {
             const efface_model_report *const m = &g.changes[i].report.models[k];
@@ -230,7 +233,7 @@ static void requests_see_those_before_them(void **state) {
         }
     efface_stored_model model;
     REQUIRE_OK(model_at(store, 0, &model, error));
-    assert_memory_equal(model.digest, g.changes[0].report.models[0].after, EFFACE_DIGEST_BYTES);
+    assert_memory_equal(model.commitment, g.changes[0].report.models[0].after, EFFACE_DIGEST_BYTES);
     free_group(&g);
     efface_data_free(newcomer);
     efface_data_free(known);
@@ -265,7 +268,7 @@ static void wrong_requests_hinder_no_others(void **state) {
     for (size_t i = 1; i < 7; i++)
         check_status(&g.changes[i], i != 5 ? EFFACE_E_ARGUMENT : EFFACE_E_LIMIT, "");
     check_status(&g.changes[7], EFFACE_OK, "");
-    assert_true(g.changes[7].report.receipt == 2 && g.changes[7].report.group == 1);
+    assert_true(g.changes[7].report.receipt == 4 && g.changes[7].report.group == 3);
     free_group(&g);
     efface_data_free(too_heavy);
     efface_data_free(too_narrow);
@@ -295,7 +298,7 @@ static void what_fails_leaves_no_trace(void **state) {
         free(before.bytes);
         free(after.bytes);
         free_group(&g);
-        assert_int_equal(info_of(store).n_receipts, with);
+        assert_int_equal(info_of(store).n_receipts, N_ADDED + with);
         check_whole(store);
     }
     efface_data_free(again);
@@ -411,7 +414,7 @@ static void groups_that_cannot_be_done(void **state) {
     /* The same requests, and none at all. */
     store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     REQUIRE_OK(efface_store_change_all(store, NULL, 0, error));
-    assert_int_equal(info_of(store).n_receipts, 0);
+    assert_int_equal(info_of(store).n_receipts, N_ADDED);
     do_group(store, &g);
     check_all_failed(&g, EFFACE_OK, "");
     free_group(&g);
@@ -434,9 +437,9 @@ static void requests_for_no_row(void **state) {
     do_group(store, &g);
     for (uint64_t i = 0; i < 3; i++) {
         check_status(&g.changes[i], EFFACE_OK, "");
-        assert_true(g.changes[i].report.receipt == i + 1 && g.changes[i].report.group == 1 &&
+        assert_true(g.changes[i].report.receipt == i + 3 && g.changes[i].report.group == 3 &&
                     g.changes[i].report.n_models == 0);
-        assert_true(receipt_says(store, i + 1, "\"models\":[],\"group\":1,"));
+        assert_true(receipt_says(store, i + 3, "\"models\":[],\"group\":3,"));
     }
     free_group(&g);
     efface_data_free(nothing);
@@ -449,11 +452,13 @@ static void signed_groups(void **state) {
     (void)state;
     unsigned char secret[EFFACE_SECRET_KEY_BYTES], public[EFFACE_PUBLIC_KEY_BYTES];
     REQUIRE_OK(efface_keys_make(secret, public, error));
-    efface_store *store = make_store_with_models();
+    efface_store *store = make_store();
     efface_store_close(store);
     efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
     options.secret_key = secret;
     REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+    fit(store, "lloyd", EFFACE_METHOD_LLOYD);
+    fit(store, "pyramid", EFFACE_METHOD_PYRAMID);
     for (uint64_t round = 0; round < 2; round++) {
         group g = {.n = 0};
         for (uint64_t i = 0; i < 4; i++)
@@ -463,12 +468,12 @@ static void signed_groups(void **state) {
         free_group(&g);
         REQUIRE_OK(efface_store_verify_receipts(store, public, error));
     }
-    assert_int_equal(info_of(store).n_receipts, 8);
-    for (uint64_t number = 1; number <= 8; number++) {
+    assert_int_equal(info_of(store).n_receipts, N_ADDED + 8);
+    for (uint64_t number = N_ADDED + 1; number <= N_ADDED + 8; number++) {
         char *const json = receipt_of(store, number);
         REQUIRE_OK(efface_receipt_verify(json, public, error));
         char group_of[32];
-        (void)snprintf(group_of, sizeof group_of, "\"group\":%d,", number <= 4 ? 1 : 5);
+        (void)snprintf(group_of, sizeof group_of, "\"group\":%d,", number <= N_ADDED + 4 ? 3 : 7);
         assert_non_null(strstr(json, group_of));
         efface_text_free(json);
     }

@@ -242,6 +242,7 @@ static void begin(scene *s, uint64_t seed) {
     REQUIRE_OK(create_plain(in_folder("law.efface"), data, &s->store, error));
     efface_data_free(data);
     fit_models(s, s->store);
+    s->n_receipts = s->n_models;
     open_again(s);
 }
 
