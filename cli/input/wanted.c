@@ -7,10 +7,11 @@
 #include "input/secrets.h"
 #include "ranks.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_MISSING = 10, MAX_SHOWN = 100 };
 
 static bool add_id(cli_ids *ids, uint64_t id) {
     uint64_t *const items = cli_one_more(ids->items, ids->n, sizeof *items);
@@ -21,18 +22,82 @@ static bool add_id(cli_ids *ids, uint64_t id) {
     return true;
 }
 
-static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store,
-                     const char *text) {
-    if (store == NULL)
+/* Where names come from, and where they go. */
+typedef struct names_from {
+    cli_wanted *wanted;
+    const efface_store *store;
+    const char *path; /* NULL: from the command line */
+    const char *line; /* as it was read */
+    size_t number;    /* of that line */
+} names_from;
+
+/* A number of a store without texts. */
+static int add_number(const names_from *from, cli_ids *ids, uint64_t number) {
+    if (ids == &from->wanted->owners && number == EFFACE_NO_OWNER)
+        return cli_wrong("%" PRIu64 " means no owner: name rows without an owner by their ids",
+                         number);
+    return add_id(ids, number) ? CLI_DONE : cli_out_of_memory();
+}
+
+/* What the names are that a list of ids is about, and the key of their texts. */
+typedef struct named_as {
+    efface_ids kind;
+    unsigned char key[EFFACE_HASH_KEY_BYTES];
+} named_as;
+
+static named_as names_of(const names_from *from, const cli_ids *ids) {
+    efface_load_options options;
+    named_as as = {EFFACE_IDS_DETECT, {0}};
+    if (from->store == NULL)
+        return as;
+    efface_store_load_options(from->store, &options);
+    as.kind = ids == &from->wanted->owners ? options.owners : options.ids;
+    memcpy(as.key, options.hash_key, sizeof as.key);
+    cli_wipe(&options, sizeof options);
+    return as;
+}
+
+/* A name that the library refuses. One that is no number where all are numbers is nobody's. */
+static int refuse_name(const names_from *from, const cli_ids *ids, const char *text,
+                       const efface_error *error, const named_as *as) {
+    char place[300] = "";
+    const size_t column = (size_t)(text - (from->line != NULL ? from->line : text));
+    if (error->status == EFFACE_E_MEMORY)
+        return cli_out_of_memory();
+    if (from->path != NULL)
+        snprintf(place, sizeof place, "%.250s, line %zu, column %zu: ", from->path, from->number,
+                 column + (size_t)error->column);
+    if (as->kind == EFFACE_IDS_NUMBERS)
+        return cli_not_found("%snot found: %s \"%.*s\"; %s", place,
+                             ids == &from->wanted->owners ? "owner" : "id", MAX_SHOWN, text,
+                             error->message);
+    return from->path != NULL ? cli_failed("%s%s", place, error->message)
+                              : cli_wrong("%s", error->message);
+}
+
+/* A text; in a store of numbers, the number that it says. */
+static int add_named(const names_from *from, cli_ids *ids, const char *text) {
+    cli_wanted *const wanted = from->wanted;
+    if (from->store == NULL)
         return cli_wrong("'%s' is a text, and only the store knows its number: name the store",
                          text);
+    named_as as = names_of(from, ids);
+    const efface_ids kind = as.kind == EFFACE_IDS_NUMBERS ? as.kind : EFFACE_IDS_TEXT;
+    efface_name name;
+    efface_error error;
+    const efface_status status =
+        efface_name_normalize(text, strlen(text), kind, as.key, &name, &error);
+    cli_wipe(as.key, sizeof as.key);
+    if (status != EFFACE_OK)
+        return refuse_name(from, ids, text, &error, &as);
+    if (name.text == NULL)
+        return add_number(from, ids, name.number);
     cli_named *const named = cli_one_more(wanted->named, wanted->n_named, sizeof *named);
-    if (named == NULL)
-        return cli_out_of_memory();
-    wanted->named = named;
-    const uint64_t id = efface_store_text_id(store, text, strlen(text));
-    char *const copy = strdup(text);
-    if (copy == NULL || !add_id(ids, id)) {
+    wanted->named = named != NULL ? named : wanted->named;
+    char *const copy = strndup(name.text, name.n_bytes);
+    const uint64_t id = name.number;
+    efface_name_clear(&name);
+    if (named == NULL || copy == NULL || !add_id(ids, id)) {
         free(copy);
         return cli_out_of_memory();
     }
@@ -40,51 +105,44 @@ static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store
     return CLI_DONE;
 }
 
-static bool has_texts(const efface_store *store, bool owners) {
-    efface_load_options options;
-    if (store == NULL)
-        return false;
-    efface_store_load_options(store, &options);
-    const efface_ids kind = owners ? options.owners : options.ids;
-    cli_wipe(&options, sizeof options);
-    return kind == EFFACE_IDS_TEXT;
+/* Whether a text is whole numbers with commas between them, and nothing else. */
+static bool is_numbers(const char *text) {
+    for (;; text++) {
+        efface_name name;
+        const size_t n = strcspn(text, ",");
+        if (efface_name_normalize(text, n, EFFACE_IDS_NUMBERS, NULL, &name, NULL) != EFFACE_OK)
+            return false;
+        text += n;
+        if (*text == '\0')
+            return true;
+    }
 }
 
-/* Whole numbers with commas between them. Adds all or, if `text` is anything else, none. */
-static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
-    const size_t before = ids->n;
-    *no_memory = false;
-    for (;;) {
-        char *end;
-        errno = 0;
-        const unsigned long long value = strtoull(text, &end, 10);
-        const bool padded = text[0] == '0' && end - text > 1; /* 007 may not be 7 */
-        if (text[0] < '0' || text[0] > '9' || padded || errno != 0 || (*end != ',' && *end != '\0'))
+static int add_numbers(const names_from *from, cli_ids *ids, const named_as *as, const char *text) {
+    const char *const whole = text;
+    int code = CLI_DONE;
+    for (; code == CLI_DONE; text++) {
+        efface_name name;
+        efface_error error;
+        const size_t n = strcspn(text, ",");
+        code = efface_name_normalize(text, n, EFFACE_IDS_NUMBERS, NULL, &name, &error) == EFFACE_OK
+                   ? add_number(from, ids, name.number)
+                   : refuse_name(from, ids, whole, &error, as);
+        text += n;
+        if (*text == '\0')
             break;
-        if (!add_id(ids, value)) {
-            *no_memory = true;
-            return false;
-        }
-        if (*end == '\0')
-            return true;
-        text = end + 1;
     }
-    ids->n = before;
-    return false;
+    return code;
 }
 
 /* Where the ids, or owners, of the store are texts, so is this. Else whole numbers are numbers, and
- * anything else is one text, commas and all. */
-static int want_text(cli_wanted *wanted, cli_ids *ids, const efface_store *store,
-                     const char *text) {
-    bool no_memory;
-    if (has_texts(store, ids == &wanted->owners))
-        return add_named(wanted, ids, store, text);
-    if (ids == &wanted->owners && strcmp(text, "18446744073709551615") == 0)
-        return cli_wrong("%s means no owner: name rows without an owner by their ids", text);
-    if (add_numbers(ids, text, &no_memory))
-        return CLI_DONE;
-    return no_memory ? cli_out_of_memory() : add_named(wanted, ids, store, text);
+ * anything else, where that is not known, is one text, commas and all. */
+static int want_text(const names_from *from, cli_ids *ids, const char *text) {
+    named_as as = names_of(from, ids);
+    cli_wipe(as.key, sizeof as.key);
+    return as.kind == EFFACE_IDS_NUMBERS || (as.kind == EFFACE_IDS_DETECT && is_numbers(text))
+               ? add_numbers(from, ids, &as, text)
+               : add_named(from, ids, text);
 }
 
 /* A line as CSV has a field: without the mark that some programs begin files with, and without
@@ -104,26 +162,22 @@ static const char *after_prefix(const char *line, const char *prefix) {
     return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
 }
 
-/* A file of ids and owners, and where they go. */
-typedef struct wanted_file {
-    cli_wanted *wanted;
-    const efface_store *store;
-} wanted_file;
-
 static int want_line(void *context, char *text, size_t number) {
-    const wanted_file *const file = context;
-    cli_wanted *const wanted = file->wanted;
+    names_from *const from = context;
+    cli_wanted *const wanted = from->wanted;
     const char *const line = trim_line(text, number == 1), *rest;
+    from->line = text;
+    from->number = number;
     if (line[0] == '\0')
         return CLI_DONE;
     if ((rest = after_prefix(line, "key:")) != NULL)
-        return add_named(wanted, &wanted->rows, file->store, rest);
+        return add_named(from, &wanted->rows, rest);
     if ((rest = after_prefix(line, "owner:")) != NULL)
-        return want_text(wanted, &wanted->owners, file->store, rest);
+        return want_text(from, &wanted->owners, rest);
     if ((rest = after_prefix(line, "owner-key:")) != NULL)
-        return add_named(wanted, &wanted->owners, file->store, rest);
+        return add_named(from, &wanted->owners, rest);
     rest = after_prefix(line, "id:");
-    return want_text(wanted, &wanted->rows, file->store, rest != NULL ? rest : line);
+    return want_text(from, &wanted->rows, rest != NULL ? rest : line);
 }
 
 static int compare_wanted(const void *a, const void *b) {
@@ -180,18 +234,20 @@ static int share_ids(cli_ids *ids) {
 }
 
 static int read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
-    wanted_file file = {wanted, store};
+    names_from from = {.wanted = wanted, .store = store};
     int code = CLI_DONE;
     for (size_t i = 0; i < who->ids.n && code == CLI_DONE; i++)
-        code = want_text(wanted, &wanted->rows, store, who->ids.items[i]);
+        code = want_text(&from, &wanted->rows, who->ids.items[i]);
     for (size_t i = 0; i < who->keys.n && code == CLI_DONE; i++)
-        code = add_named(wanted, &wanted->rows, store, who->keys.items[i]);
+        code = add_named(&from, &wanted->rows, who->keys.items[i]);
     for (size_t i = 0; i < who->owners.n && code == CLI_DONE; i++)
-        code = want_text(wanted, &wanted->owners, store, who->owners.items[i]);
+        code = want_text(&from, &wanted->owners, who->owners.items[i]);
     for (size_t i = 0; i < who->owner_keys.n && code == CLI_DONE; i++)
-        code = add_named(wanted, &wanted->owners, store, who->owner_keys.items[i]);
-    for (size_t i = 0; i < who->files.n && code == CLI_DONE; i++)
-        code = cli_read_lines(who->files.items[i], "ids", want_line, &file);
+        code = add_named(&from, &wanted->owners, who->owner_keys.items[i]);
+    for (size_t i = 0; i < who->files.n && code == CLI_DONE; i++) {
+        from.path = strcmp(who->files.items[i], "-") != 0 ? who->files.items[i] : "standard input";
+        code = cli_read_lines(who->files.items[i], "ids", want_line, &from);
+    }
     sort_ids(&wanted->rows);
     sort_ids(&wanted->owners);
     if (wanted->n_named > 0)
@@ -231,8 +287,6 @@ efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missi
                             .missing = missing};
 }
 
-enum { MAX_MISSING = 10, MAX_SHOWN = 100 };
-
 static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
                         size_t number) {
     const char *const text = cli_wanted_text(wanted, id);
@@ -245,20 +299,38 @@ static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, u
         fprintf(out, "%s %" PRIu64, what, id);
 }
 
-/* Lists who is wanted and not among the rows that were found. */
-static size_t list_missing(FILE *out, const cli_wanted *wanted, const efface_data *found,
-                           const cli_ids *owners) {
-    size_t n = 0;
+/* What names look like in the store, and one that is close to a name that is not there. */
+static void put_hint(FILE *out, const cli_wanted *wanted, efface_store *store,
+                     efface_text_kind kind, uint64_t id) {
+    char *hint = NULL;
+    if (efface_store_hint(store, kind, cli_wanted_text(wanted, id), &hint, NULL) == EFFACE_OK)
+        fprintf(out, "; %s", hint);
+    efface_text_free(hint);
+}
+
+/* Lists who is wanted and not among the rows that were found; then comes the rest of the message. */
+static size_t list_missing(FILE *out, const cli_wanted *wanted, efface_store *store,
+                           const efface_data *found, const cli_ids *owners, const char *rest) {
+    size_t n = 0, first_row = wanted->rows.n, first_owner = wanted->owners.n;
     for (size_t i = 0; i < wanted->rows.n; i++) {
         size_t position;
-        if (efface_data_find(found, wanted->rows.items[i], &position) != EFFACE_OK)
+        if (efface_data_find(found, wanted->rows.items[i], &position) != EFFACE_OK) {
+            first_row = first_row == wanted->rows.n ? i : first_row;
             put_missing(out, wanted, "id", wanted->rows.items[i], n++);
+        }
     }
     for (size_t i = 0; i < wanted->owners.n; i++)
-        if (!has_id(owners, wanted->owners.items[i]))
+        if (!has_id(owners, wanted->owners.items[i])) {
+            first_owner = first_owner == wanted->owners.n ? i : first_owner;
             put_missing(out, wanted, "owner", wanted->owners.items[i], n++);
+        }
     if (n > MAX_MISSING)
         fprintf(out, " and %zu more", n - MAX_MISSING);
+    fputs(rest, out);
+    if (first_row < wanted->rows.n)
+        put_hint(out, wanted, store, EFFACE_TEXT_ID, wanted->rows.items[first_row]);
+    if (first_owner < wanted->owners.n)
+        put_hint(out, wanted, store, EFFACE_TEXT_OWNER, wanted->owners.items[first_owner]);
     return n;
 }
 
@@ -276,13 +348,13 @@ int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const effa
         ok = add_id(&owners, efface_data_row(found, i).owner);
     if (ok) {
         sort_ids(&owners);
-        n_missing = list_missing(out, wanted, found, &owners);
+        n_missing = list_missing(out, wanted, store, found, &owners, rest);
     }
     if (out != NULL && fclose(out) != 0)
         n_missing = 0;
     /* Somebody may have brought them meanwhile. */
     if (n_missing > 0)
-        (void)cli_not_found("not found: %s%s", list, rest);
+        (void)cli_not_found("not found: %s", list);
     else
         code = cli_report_error(error);
     free(list);

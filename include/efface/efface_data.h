@@ -126,6 +126,7 @@ EFFACE_API efface_status efface_data_order_columns(efface_data *data, const uint
  * does so by itself. EFFACE_IDS_DETECT means not known. A store with numbers refuses texts, and the
  * other way round: 77 and "77" would be two people. */
 EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners);
+EFFACE_API void efface_data_get_kinds(const efface_data *data, efface_ids *ids, efface_ids *owners);
 
 /* ------------------------------------------------------------------ data: offsets */
 

@@ -131,10 +131,35 @@ EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *
 
 /* The 64-bit number of an id or owner that is a text, under a hash key; and the number of a label
  * that is a text. All forms of a UUID have the same number: in capitals or not, in braces or not,
- * after "urn:uuid:" or not. The text of a label is hashed as it is. */
+ * after "urn:uuid:" or not. Other texts are hashed as they are: names of people should come in their
+ * one form (efface_name_normalize). The text of a label is hashed as it is. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);
+
+/* A name in its one form: of a row (its id) or of an owner. */
+typedef struct efface_name {
+    efface_ids kind;  /* EFFACE_IDS_NUMBERS or EFFACE_IDS_TEXT */
+    uint64_t number;  /* the number itself; of a text, efface_text_id of its form */
+    const char *text; /* NULL for a number; else n_bytes, not terminated, in the text that was given
+                         or in `own` */
+    size_t n_bytes;
+    char *own; /* released by efface_name_clear */
+} efface_name;
+
+/* Brings a name into the form in which it is kept. Everything that takes names from people goes
+ * through here, so that one person has one number: fields of files, JSON, arguments.
+ *
+ * Where names are numbers, "7", "7.0" and " 7 " are 7, and "7.5" and "007" are refused. A text is
+ * UTF-8; it is brought into Unicode's form NFC, white space around it is taken away, and of a UUID
+ * the plain form is kept. Refused are a text that is empty, or has control or format characters or
+ * code points that Unicode does not define (as far as this machine's libutf8proc knows), and one of
+ * more than 1024 bytes unless it is ASCII. With EFFACE_IDS_DETECT what is written as a number is
+ * one. Errors: MEMORY; ARGUMENT, with the byte where the name goes wrong as error->column. */
+EFFACE_API efface_status efface_name_normalize(const char *text, size_t n_bytes, efface_ids kind,
+                                               const unsigned char key[EFFACE_HASH_KEY_BYTES],
+                                               efface_name *out, efface_error *error);
+EFFACE_API void efface_name_clear(efface_name *name);
 
 /* The value that stands for a text in a column of categories: one of 2^29 numbers of magnitude 2^64
  * to 2^96, which the hash of a label chooses. It is the same everywhere, and depends on no other

@@ -197,6 +197,13 @@ EFFACE_API efface_status efface_store_text(efface_store *store, efface_text_kind
                                            uint64_t number, char **text, efface_error *error);
 EFFACE_API void efface_text_free(char *text);
 
+/* Hands out what to say of an id or owner that is not there: what names look like in this store
+ * (numbers, texts, UUIDs) and, if the store keeps texts and `text` is not NULL, one that differs
+ * from it in capitals, accents or spaces only. At most 100,000 texts are looked at; of a store in
+ * parts, those of the own part. Release with efface_text_free. Errors: CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_hint(efface_store *store, efface_text_kind kind,
+                                           const char *text, char **hint, efface_error *error);
+
 /* Calls `each` for every owner, in no particular order, with the number of its rows and its text,
  * or NULL. It must not use the store. Cost O(owners). Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_owners(efface_store *store,

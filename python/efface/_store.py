@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _efface
+from ._efface import NotFoundError
 from ._arrays import unmasked, whole_weights
 from ._estimator import Estimator
 from ._found import found_rows
@@ -22,7 +23,7 @@ from ._reports import Difference, StoredModel, StoreInfo, StoreReport
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
 from ._targets import Classes, Nothing, Values, store_labels
-from ._texts import name_texts
+from ._texts import first_text, name_texts
 from ._types import (
     Column,
     Columns,
@@ -536,8 +537,15 @@ class Store:
 
     # -------------------------------------------------------------- requests
 
-    def _named(self, error, *given):
-        return name_texts(error, self._file.text_id, *given)
+    def _named(self, error, ids, owners):
+        named = name_texts(error, self._file.text_id, ids, owners)
+        if type(error) is not NotFoundError:
+            return named
+        message = str(named)
+        for kind, (what, given) in enumerate((("id", ids), ("owner", owners))):
+            if f" {what} " in message:
+                message += f"; {self._file.hint(kind, first_text(given, str(named)))}"
+        return NotFoundError(message)
 
     def _request(self, ids, owners, missing, only_look):
         if ids is None and owners is None:

@@ -14,6 +14,11 @@ def _texts(given):
         return []
 
 
+def first_text(given, message):
+    """The first of the texts in a collection that a message names; None if it names none."""
+    return next((text for text in _texts(given) if repr(text) in message), None)
+
+
 def name_texts(error, text_id, *collections):
     """The error, with the texts that the caller gave in the place of their numbers.
 
@@ -27,7 +32,7 @@ def name_texts(error, text_id, *collections):
         for text in _texts(given):
             try:
                 found[str(text_id(text))] = repr(text)
-            except UnicodeError:  # a text that cannot be encoded is not what the message is about
+            except ValueError:  # a text that is no name is not what the message is about
                 continue
     named = re.sub(r"\d+", lambda match: found.get(match.group(), match.group()), message)
     return error if named == message else type(error)(named)

@@ -76,24 +76,26 @@ def test_errors_have_the_texts_that_were_given(path, gaussian):
 
 
 def test_numbers_or_texts_but_not_both(path, gaussian):
-    """77 and "77" would be two people."""
+    """77 and "77" would be two people; in a store of numbers they are one."""
     for which in ("ids", "owners"):
         with pytest.raises(ValueError, match=f"the {which} of a store are numbers or texts"):
             efface.create(path, gaussian[:3], **{which: [77, "77", 5]})
     assert not path.exists()
     with efface.create(path, gaussian[:3], ids=[76, 77, 78], owners=["Ada", None, "Bob"]) as store:
         for wrong in (
-            {"ids": ["77"], "owners": ["Ada"]},
+            {"ids": ["x77"], "owners": ["Ada"]},
             {"ids": [79], "owners": [77]},
-            {"ids": [79, "80"]},
+            {"ids": [79, "7.5"]},
             {"ids": [79, 80], "owners": ["Ada", 7]},
         ):
             with pytest.raises(ValueError, match="texts"):
                 store.learn(gaussian[: len(wrong["ids"])], **wrong)
         with pytest.raises(ValueError, match="texts"):
-            store.update(gaussian[:1], ids=["77"])
-        with pytest.raises(efface.NotFoundError, match="'77'"):
-            store.forget(ids="77")
+            store.update(gaussian[:1], ids=["x77"])
+        with pytest.raises(ValueError, match="x77.*texts"):
+            store.forget(ids="x77")
+        with pytest.raises(ValueError, match="77 exists already"):
+            store.learn(gaussian[:1], ids=[" 77.0 "])
         store.learn(gaussian[:2], ids=[79, 80], owners=[None, "Cy"])
         store.learn(gaussian[:1])
         assert store.n_rows == 6 and store.info.n_owners == 3

@@ -122,12 +122,32 @@ bool sv_read_whole(const char *text, uint64_t *out) {
 }
 
 bool sv_json_to_whole(const json_t *value, uint64_t *out) {
+    const double real = json_real_value(value);
+    efface_name name;
     if (json_is_integer(value) && json_integer_value(value) >= 0) {
         *out = (uint64_t)json_integer_value(value);
         return true;
     }
-    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
-           sv_read_whole(json_string_value(value), out);
+    if (json_is_real(value) && real >= 0.0 && real < 0x1p53 && real == (double)(uint64_t)real) {
+        *out = (uint64_t)real;
+        return true;
+    }
+    if (!json_is_string(value) ||
+        efface_name_normalize(json_string_value(value), json_string_length(value),
+                              EFFACE_IDS_NUMBERS, NULL, &name, NULL) != EFFACE_OK)
+        return false;
+    *out = name.number;
+    return true;
+}
+
+bool sv_refuse_name(sv_request *request, const char *code, const efface_error *error) {
+    char message[160] = "a name is empty";
+    const char *const why = strstr(error->message, "\" ");
+    if (error->status == EFFACE_E_MEMORY)
+        return sv_refuse_memory(request);
+    if (why != NULL)
+        (void)snprintf(message, sizeof message, "a name %s", why + 2);
+    return sv_refuse(request, 400, code, message);
 }
 
 bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_t high,

@@ -47,6 +47,9 @@ json_t *sv_json_error(const efface_error *error);
 /* Reads decimal digits, and nothing else. */
 bool sv_read_whole(const char *text, uint64_t *out);
 
+/* Refuses a name that cannot be one: says why, and not which. */
+bool sv_refuse_name(sv_request *request, const char *code, const efface_error *error);
+
 /* A whole number in the query, within limits; `fallback` if it is not there. False, with a reply,
  * if it is something else. */
 bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_t high,
@@ -56,7 +59,7 @@ bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_
  */
 bool sv_check_members(sv_request *request, const json_t *object, const char *const *names);
 
-/* A whole number of 64 bits, given as a number or as digits. */
+/* A name that is a number, as a number or as text: 7, 7.0, "7" and " 7.0 " are 7. */
 bool sv_json_to_whole(const json_t *value, uint64_t *out);
 
 #endif

@@ -171,13 +171,15 @@ efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, ef
     efface_status status = sv_facts_take(room, &facts, error);
     if (status != EFFACE_OK)
         return status;
-    if (facts->owners != EFFACE_IDS_NUMBERS) {
-        *owner = efface_text_id(text, strlen(text), facts->hash_key);
-    } else if (!sv_read_whole(text, owner) || *owner == EFFACE_NO_OWNER) {
-        *error = (efface_error){.status = EFFACE_E_NOT_FOUND,
-                                .message = "the owners of this store are numbers"};
-        status = EFFACE_E_NOT_FOUND;
-    }
+    const efface_ids kind =
+        facts->owners == EFFACE_IDS_NUMBERS ? EFFACE_IDS_NUMBERS : EFFACE_IDS_TEXT;
+    efface_name name;
+    status = efface_name_normalize(text, strlen(text), kind, facts->hash_key, &name, error);
+    *owner = name.number;
+    efface_name_clear(&name);
     sv_facts_drop(room, facts);
-    return status;
+    if (status == EFFACE_E_MEMORY || (status == EFFACE_OK && *owner != EFFACE_NO_OWNER))
+        return status;
+    *error = (efface_error){.status = EFFACE_E_NOT_FOUND, .message = "no owner has such a name"};
+    return EFFACE_E_NOT_FOUND;
 }

@@ -78,7 +78,7 @@ class Names(ProgramTest):
 
 
 class Ids(ProgramTest):
-    TEXTS = ["beta", "a,b", 'say "x"', "\u00fc", "tab\there", "\\x00"]
+    TEXTS = ["beta", "a,b", 'say "x"', "\u00fc", "hard\u00a0space", "\\x00"]
 
     def setUp(self):
         super().setUp()

@@ -52,6 +52,52 @@ class PeopleTest(ProgramTest):
         return self.run_with(0, "fit", "names.csv", *COLUMNS, "-k", "1", "-o", "t.store", *more)
 
 
+class Names(PeopleTest):
+    """One person at every door."""
+
+    def shown(self, *who):
+        return self.run_with(0, "show", "t.store", *who).stdout
+
+    def test_texts(self):
+        self.write("names.csv", NAMES.replace("bob", '"bob "').replace("anna", "Zo\u00eb", 1)
+                   .replace("anna", "Zoe\u0308"))
+        self.run_with(0, "fit", "names.csv", *COLUMNS, "-k", "1", "-o", "t.store", "--keep-texts")
+        two = self.shown("--owner", "Zo\u00eb")
+        self.assertIn("2 rows", two)
+        for who in "Zoe\u0308", " Zo\u00eb\t", "\u3000Zo\u00eb":
+            self.assertEqual(self.shown("--owner", who), two)
+            self.assertEqual(self.shown("--owner-key", who), two)
+            self.write("who.txt", f"owner: {who} \n")
+            self.assertEqual(self.shown("--from", "who.txt"), two)
+        self.assertEqual(self.shown("--owner", "bob"), self.shown("--owner", "bob "))
+        for who, near in ("zoe", "Zo\u00eb"), ("BOB", "bob"), ("b ob", "bob"):
+            said = self.run_with(4, "show", "t.store", "--owner", who).stderr
+            self.assertIn(f'the owners of this store are texts; there is "{near}"', said)
+        self.assertIn("the ids of this store are texts",
+                      self.run_with(4, "show", "t.store", "--id", "nobody").stderr)
+
+    def test_what_is_no_name(self):
+        self.fit_names()
+        for who, why in ("a\u200bb", "control"), ("a\nb", "control"), ("\u0378", "define"):
+            self.assertIn(why, self.run_with(2, "show", "t.store", "--owner", who).stderr)
+        with open(self.path("who.txt"), "wb") as file:
+            file.write(b"p123\nowner: b\xffb\n")
+        said = self.run_with(1, "forget", "t.store", "--from", "who.txt", "--yes").stderr
+        self.assertIn("who.txt, line 2, column 9: ", said)
+        self.assertIn("not valid UTF-8", said)
+
+    def test_numbers(self):
+        self.fit("n.store")
+        one = self.run_with(0, "show", "n.store", "--id", "3,4").stdout
+        for who in "3.0,4", " 3 , 4.00 ":
+            self.assertEqual(self.run_with(0, "show", "n.store", "--id", who).stdout, one)
+        for who in "3.5", "x3", "003":
+            said = self.run_with(4, "show", "n.store", "--id", who).stderr
+            self.assertTrue("names are numbers here" in said or "begins with a zero" in said)
+        self.assertIn("the ids of this store are numbers",
+                      self.run_with(4, "show", "n.store", "--id", "12345").stderr)
+
+
 class Show(PeopleTest):
     def test_text(self):
         self.fit()
@@ -140,14 +186,14 @@ class Show(PeopleTest):
 
     def test_bytes_of_any_kind(self):
         with open(self.path("odd.csv"), "wb") as file:
-            file.write(b"name,a\x1b[31mge,b\xff\nx\x07y,1,2\n")
+            file.write(b"name,a\x1b[31mge,b\xff\nxy,1,2\n")
         self.output("fit", "odd.csv", "--id", "name", "-k", "1", "-o", "o.store", "--keep-texts")
-        shown = self.output("show", "o.store", "--id", "x\x07y")
-        self.assertIn("row x\\x07y:", shown)
+        shown = self.output("show", "o.store", "--id", "xy")
+        self.assertIn("row xy:", shown)
         self.assertIn("  a\\x1b[31mge 1\n  b\\xff 2\n", shown)
-        found = self.json("show", "o.store", "--id", "x\x07y")
+        found = self.json("show", "o.store", "--id", "xy")
         self.assertEqual((found["rows"][0]["id"], found["columns"]),
-                         ("x\x07y", ["a\x1b[31mge", "b\\xff"]))
+                         ("xy", ["a\x1b[31mge", "b\\xff"]))
 
 
 class Owners(PeopleTest):

@@ -196,16 +196,19 @@ static void a_load_tells_what_numbers_stand_for(void **state) {
     options.label_column = "kind";
     options.hash_key[2] = 4;
     options.texts = make();
-    efface_data *data = load_ok(
-        BYTES("id,who,kind,x\na,ann,oak,1\nb,,elm,2\n\" c \",\"b\xFFob\",oak,3\n"), &options);
+    efface_data *data = load_ok(BYTES("id,who,kind,x\na,ann,oak,1\nb,,elm,2\n\" c \",\"b\xC3\xB6"
+                                      "b\",oak,3\n"),
+                                &options);
     for (size_t i = 0; i < 3; i++) {
-        static const char *const ids[] = {"a", "b", " c "}, *const kinds[] = {"oak", "elm", "oak"};
+        static const char *const ids[] = {"a", "b", "c"}, *const kinds[] = {"oak", "elm", "oak"};
         const efface_row row = efface_data_row(data, i);
         assert_text(options.texts, EFFACE_TEXT_ID, row.id, ids[i]);
         assert_text(options.texts, EFFACE_TEXT_LABEL, (uint64_t)row.label, kinds[i]);
     }
     assert_text(options.texts, EFFACE_TEXT_OWNER, efface_data_row(data, 0).owner, "ann");
-    assert_text(options.texts, EFFACE_TEXT_OWNER, efface_data_row(data, 2).owner, "b\xFFob");
+    assert_text(options.texts, EFFACE_TEXT_OWNER, efface_data_row(data, 2).owner,
+                "b\xC3\xB6"
+                "b");
     assert_null(efface_texts_find(options.texts, EFFACE_TEXT_OWNER, EFFACE_NO_OWNER));
     efface_data_free(data);
     efface_texts_free(options.texts);

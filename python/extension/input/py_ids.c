@@ -15,9 +15,31 @@
 
 typedef struct id_reader {
     id_use use;
-    const unsigned char *key;
+    const name_rule *rule;
     efface_texts *texts;
 } id_reader;
+
+efface_status name_open(efface_name *name, const char *text, size_t n_bytes, bool owner,
+                        const name_rule *rule, efface_error *error) {
+    static const name_rule no_rule;
+    const name_rule *const is = rule != NULL ? rule : &no_rule;
+    const efface_ids kind = owner ? is->owners : is->ids;
+    return efface_name_normalize(text, n_bytes, kind == EFFACE_IDS_NUMBERS ? kind : EFFACE_IDS_TEXT,
+                                 is->key, name, error);
+}
+
+PyObject *number_of_text(PyObject *text, const name_rule *rule) {
+    Py_ssize_t n_bytes;
+    efface_error error = {0};
+    efface_name name;
+    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+    if (bytes == NULL)
+        return NULL;
+    const efface_status status = name_open(&name, bytes, (size_t)n_bytes, false, rule, &error);
+    const uint64_t number = name.number;
+    efface_name_clear(&name);
+    return status == EFFACE_OK ? PyLong_FromUnsignedLongLong(number) : raise_error(status, &error);
+}
 
 static bool refuse_id(PyObject *object) {
     PyErr_Format(PyExc_TypeError, "ids and owners must be whole numbers or texts, not %R", object);
@@ -30,19 +52,22 @@ static bool refuse_nobody(void) {
     return false;
 }
 
-static bool read_text(const id_reader *r, PyObject *object, uint64_t *id) {
-    static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
+/* A text, which may say a number where the rule has numbers. */
+static bool read_text(const id_reader *r, PyObject *object, uint64_t *id, bool *is_text) {
     Py_ssize_t n_bytes;
     efface_error error = {0};
+    efface_name name;
     const char *const text = PyUnicode_AsUTF8AndSize(object, &n_bytes);
     if (text == NULL)
         return false;
-    *id = efface_text_id(text, (size_t)n_bytes, r->key != NULL ? r->key : no_key);
-    if (r->texts == NULL)
-        return true;
-    const efface_text_kind kind = r->use == USE_IDS ? EFFACE_TEXT_ID : EFFACE_TEXT_OWNER;
-    const efface_status status =
-        efface_texts_add(r->texts, kind, *id, text, (size_t)n_bytes, &error);
+    efface_status status =
+        name_open(&name, text, (size_t)n_bytes, r->use != USE_IDS, r->rule, &error);
+    *id = name.number;
+    *is_text = name.text != NULL;
+    if (status == EFFACE_OK && *is_text && r->texts != NULL)
+        status = efface_texts_add(r->texts, r->use == USE_IDS ? EFFACE_TEXT_ID : EFFACE_TEXT_OWNER,
+                                  *id, name.text, name.n_bytes, &error);
+    efface_name_clear(&name);
     if (status != EFFACE_OK)
         raise_error(status, &error);
     return status == EFFACE_OK;
@@ -81,9 +106,11 @@ static bool read_unusual_owner(PyObject *object, uint64_t *owner) {
     return true;
 }
 
-static bool read_object(const id_reader *r, PyObject *object, uint64_t *id) {
+static bool read_object(const id_reader *r, PyObject *object, uint64_t *id, bool *is_text) {
+    *is_text = false;
     if (PyUnicode_Check(object))
-        return read_text(r, object, id);
+        return read_text(r, object, id, is_text) &&
+               (r->use == USE_IDS || *id != EFFACE_NO_OWNER || refuse_nobody());
     /* A truth value could be read as 0 or 1: then a mask of rows would name two of them. */
     if (PyBool_Check(object))
         return refuse_id(object);
@@ -156,9 +183,10 @@ static bool read_buffer(id_list *list, PyObject *object, id_use use) {
 
 /* Reads one object to place i of the list. */
 static bool read_item(const id_reader *r, id_list *list, size_t i, PyObject *object) {
-    if (!read_object(r, object, &list->items[i]))
+    bool is_text;
+    if (!read_object(r, object, &list->items[i], &is_text))
         return false;
-    list->n_texts += PyUnicode_Check(object) != 0;
+    list->n_texts += is_text;
     list->n_none += r->use != USE_IDS && list->items[i] == EFFACE_NO_OWNER;
     return true;
 }
@@ -187,9 +215,9 @@ static bool read_any(const id_reader *r, id_list *list, PyObject *object) {
     return done;
 }
 
-bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
+bool ids_open(id_list *list, PyObject *object, id_use use, const name_rule *rule,
               efface_texts *texts) {
-    const id_reader r = {use, key, texts};
+    const id_reader r = {use, rule, texts};
     *list = (id_list){0};
     if (object == NULL || object == Py_None || read_any(&r, list, object))
         return true;
@@ -203,10 +231,10 @@ void ids_close(id_list *list) {
 }
 
 bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip,
-                 const unsigned char *key) {
+                 const name_rule *rule) {
     memset(wanted, 0, sizeof *wanted);
-    if (!ids_open(&wanted->ids, ids, USE_IDS, key, NULL) ||
-        !ids_open(&wanted->owners, owners, USE_REQUESTED, key, NULL)) {
+    if (!ids_open(&wanted->ids, ids, USE_IDS, rule, NULL) ||
+        !ids_open(&wanted->owners, owners, USE_REQUESTED, rule, NULL)) {
         ids_close(&wanted->ids);
         return false;
     }

@@ -54,7 +54,7 @@ static bool values_open(row_arrays *arrays, const row_objects *objects) {
     return done;
 }
 
-bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
+bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const name_rule *rule,
                      efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
     arrays->missing = objects->missing;
@@ -62,8 +62,8 @@ bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsig
         goto failed;
     const size_t n = arrays->matrix.n_rows;
     const id_use owners = given(objects->arrivals) ? USE_KEPT : USE_OWNERS;
-    if (!ids_open(&arrays->ids, objects->ids, USE_IDS, key, texts) ||
-        !ids_open(&arrays->owners, objects->owners, owners, key, texts))
+    if (!ids_open(&arrays->ids, objects->ids, USE_IDS, rule, texts) ||
+        !ids_open(&arrays->owners, objects->owners, owners, rule, texts))
         goto failed;
     if ((given(objects->ids) && !same_length("ids", arrays->ids.n, n)) ||
         (given(objects->owners) && !same_length("owners", arrays->owners.n, n)))

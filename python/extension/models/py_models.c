@@ -50,6 +50,13 @@ void models_free_all(efface_model **items, size_t n_items) {
     }
 }
 
+name_rule models_rule(const models *self) {
+    name_rule rule;
+    efface_data_get_kinds(self->data, &rule.ids, &rule.owners);
+    memcpy(rule.key, self->key, sizeof rule.key);
+    return rule;
+}
+
 PyThreadState *models_enter(models *self) {
     PyThreadState *const state = gate_enter(&self->gate);
     if (state != NULL && self->torn) {

@@ -46,6 +46,9 @@ void models_free_all(efface_model **items, size_t n_items);
 /* Through the gate; NULL with an exception set as gate_enter, or if the object is torn. */
 PyThreadState *models_enter(models *self);
 
+/* What its names are. */
+name_rule models_rule(const models *self);
+
 /* The set that a model changes with. */
 efface_data *models_set(const models *self, size_t run);
 

@@ -79,7 +79,8 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
     efface_error error;
     error.status = EFFACE_OK;
     PyObject *result = NULL;
-    if (!wanted_open(&wanted, arguments[0], arguments[1], arguments[2] == Py_True, self->key))
+    const name_rule rule = models_rule(self);
+    if (!wanted_open(&wanted, arguments[0], arguments[1], arguments[2] == Py_True, &rule))
         return NULL;
     wanted_drop_repeated(&wanted);
     const change forgetting = {.make = make_forget, .request = &wanted.request};
@@ -160,7 +161,8 @@ static PyObject *learn_or_update_models(models *self, PyObject *arguments, bool 
     row_arrays arrays;
     efface_error error = {0};
     PyObject *result = NULL;
-    if (!row_arrays_open(&arrays, &objects, self->key, NULL))
+    const name_rule rule = models_rule(self);
+    if (!row_arrays_open(&arrays, &objects, &rule, NULL))
         return NULL;
     efface_report *const reports = calloc(self->n_items + 1, sizeof *reports);
     if (reports == NULL)

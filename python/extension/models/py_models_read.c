@@ -64,11 +64,8 @@ PyObject *models_offsets(PyObject *object, PyObject *none) {
 
 PyObject *models_text_id(PyObject *object, PyObject *text) {
     const models *const self = (const models *)object;
-    Py_ssize_t n_bytes;
-    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
-    if (bytes == NULL)
-        return NULL;
-    return PyLong_FromUnsignedLongLong(efface_text_id(bytes, (size_t)n_bytes, self->key));
+    const name_rule rule = models_rule(self);
+    return number_of_text(text, &rule);
 }
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {

@@ -123,8 +123,22 @@ typedef enum id_use {
     USE_REQUESTED, /* owners that are asked for: EFFACE_NO_OWNER is none of them */
 } id_use;
 
-/* Texts are hashed, with a key of zeros if `key` is NULL, and go to `texts` unless that is NULL. */
-bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
+/* What names are: whether ids and owners are known to be numbers or texts, and the key of texts. */
+typedef struct name_rule {
+    efface_ids ids, owners;
+    unsigned char key[EFFACE_HASH_KEY_BYTES];
+} name_rule;
+
+/* Brings a text into the form of an id or owner. */
+efface_status name_open(efface_name *name, const char *text, size_t n_bytes, bool owner,
+                        const name_rule *rule, efface_error *error);
+
+/* The number of a text that is an id, as Python has it; NULL with an exception set. */
+PyObject *number_of_text(PyObject *text, const name_rule *rule);
+
+/* Brings texts into the form that the rule says; with a rule of NULL they are hashed with a key of
+ * zeros. Texts go to `texts` unless that is NULL. */
+bool ids_open(id_list *list, PyObject *object, id_use use, const name_rule *rule,
               efface_texts *texts);
 void ids_close(id_list *list);
 
@@ -135,7 +149,7 @@ typedef struct wanted_rows {
 } wanted_rows;
 
 bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip,
-                 const unsigned char *key);
+                 const name_rule *rule);
 void wanted_close(wanted_rows *wanted);
 
 /* An owner may be asked for twice, as in a column of a data frame; models want each once. */
@@ -272,8 +286,8 @@ typedef struct row_arrays {
     uint64_t *made_ids;
 } row_arrays;
 
-/* `key` and `texts` as in ids_open. */
-bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
+/* `rule` and `texts` as in ids_open. */
+bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const name_rule *rule,
                      efface_texts *texts);
 void row_arrays_close(row_arrays *arrays);
 

@@ -46,17 +46,19 @@ static PyObject *ari(PyObject *module, PyObject *arguments) {
 }
 
 static PyObject *text_id(PyObject *module, PyObject *arguments) {
-    const char *text, *key;
-    Py_ssize_t n_text, n_key;
+    PyObject *text;
+    const char *key;
+    Py_ssize_t n_key;
+    name_rule rule = {EFFACE_IDS_TEXT, EFFACE_IDS_TEXT, {0}};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "s#y#", &text, &n_text, &key, &n_key))
+    if (!PyArg_ParseTuple(arguments, "Uy#", &text, &key, &n_key))
         return NULL;
     if (n_key != EFFACE_HASH_KEY_BYTES) {
         PyErr_Format(PyExc_ValueError, "a key must have %d bytes", EFFACE_HASH_KEY_BYTES);
         return NULL;
     }
-    return PyLong_FromUnsignedLongLong(
-        efface_text_id(text, (size_t)n_text, (const unsigned char *)key));
+    memcpy(rule.key, key, sizeof rule.key);
+    return number_of_text(text, &rule);
 }
 
 static PyObject *text_label(PyObject *module, PyObject *text) {

@@ -40,14 +40,16 @@ PyThreadState *store_enter(store *self) {
     return state;
 }
 
-bool store_key(store *self, unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+bool store_rule(store *self, name_rule *rule) {
     efface_load_options options;
     PyThreadState *const state = store_enter(self);
     if (state == NULL)
         return false;
     efface_store_load_options(self->file, &options);
     gate_leave(&self->gate, state);
-    memcpy(key, options.hash_key, EFFACE_HASH_KEY_BYTES);
+    rule->ids = options.ids;
+    rule->owners = options.owners;
+    memcpy(rule->key, options.hash_key, sizeof rule->key);
     return true;
 }
 
@@ -97,6 +99,7 @@ static PyMethodDef store_methods[] = {
     {"find", store_find, METH_VARARGS, "find(ids, owners, skip): Models without any, for rows"},
     {"text", store_text, METH_VARARGS, "text(kind, number): str or None; kinds as in the library"},
     {"text_id", store_text_id, METH_O, "text_id(text): its number"},
+    {"hint", store_hint, METH_VARARGS, "hint(kind, text): what to say of a name that is not there"},
     {"receipt", store_receipt, METH_VARARGS, "receipt(number): JSON"},
     {"row_hash", store_row_hash, METH_VARARGS, "row_hash(receipt_key or None, id): bytes"},
     {"fit", store_fit, METH_VARARGS, "fit(name, params, columns): adds a model"},

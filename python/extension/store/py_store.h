@@ -14,7 +14,7 @@ typedef struct store {
 PyThreadState *store_enter(store *self);
 
 /* The key that texts of this store are hashed with. */
-bool store_key(store *self, unsigned char key[EFFACE_HASH_KEY_BYTES]);
+bool store_rule(store *self, name_rule *rule);
 
 /* The offsets of its columns, in memory to be released with free. */
 bool store_copy_offsets(store *self, double **memory, offset_list *offsets);
@@ -29,7 +29,7 @@ PyObject *store_wrap(efface_store *file);
 /* py_store_read.c */
 method store_info, store_columns, store_offsets, store_takes_missing, store_models, store_describe,
     store_model_columns, store_load, store_encode, store_verify, store_check, store_owners,
-    store_find, store_text, store_text_id, store_receipt, store_row_hash;
+    store_find, store_text, store_text_id, store_hint, store_receipt, store_row_hash;
 
 /* py_store_change.c */
 method store_fit, store_drop, store_rekey, store_forget, store_learn, store_update, store_publish,

@@ -135,12 +135,12 @@ PyObject *store_forget(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     PyObject *ids, *owners, *result = NULL;
     int skip, only_look;
-    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    name_rule rule;
     wanted_rows wanted;
     efface_store_report report = {0};
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "OOpp", &ids, &owners, &skip, &only_look) ||
-        !store_key(self, key) || !wanted_open(&wanted, ids, owners, skip, key))
+        !store_rule(self, &rule) || !wanted_open(&wanted, ids, owners, skip, &rule))
         return NULL;
     PyThreadState *const state = store_enter(self);
     if (state != NULL) {
@@ -204,7 +204,7 @@ static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is
     row_objects objects = {.arrivals = NULL};
     PyObject *label_texts;
     int keep_texts, missing;
-    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    name_rule rule;
     double *offsets = NULL;
     row_arrays arrays;
     efface_texts *texts = NULL;
@@ -213,7 +213,7 @@ static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(arguments, "OOOOpOOp", &objects.values, &objects.ids, &objects.weights,
                           &objects.owners, &keep_texts, &objects.labels, &label_texts, &missing) ||
-        !store_key(self, key))
+        !store_rule(self, &rule))
         return NULL;
     objects.missing = missing;
     if (!is_new && objects.ids == Py_None) {
@@ -227,7 +227,7 @@ static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is
         free(offsets);
         return raise_error(made, &error);
     }
-    if (row_arrays_open(&arrays, &objects, key, texts)) {
+    if (row_arrays_open(&arrays, &objects, &rule, texts)) {
         efface_ids kinds[3] = {EFFACE_IDS_DETECT, EFFACE_IDS_DETECT,
                                label_kind(&arrays, label_texts)};
         PyThreadState *const state =

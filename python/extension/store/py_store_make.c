@@ -72,7 +72,9 @@ static PyObject *create_store(const char *path, const row_objects *objects, PyOb
     efface_status status = options->keep_texts ? efface_texts_create(&texts, &error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return raise_error(status, &error);
-    if (row_arrays_open(&arrays, objects, options->hash_key, texts)) {
+    name_rule rule = {EFFACE_IDS_DETECT, EFFACE_IDS_DETECT, {0}};
+    memcpy(rule.key, options->hash_key, sizeof rule.key);
+    if (row_arrays_open(&arrays, objects, &rule, texts)) {
         efface_ids ids, owners;
         const bool fits =
             row_arrays_kinds(&arrays, &ids, &owners) && label_texts_add(&texts, label_texts);

@@ -262,9 +262,9 @@ static efface_status load_same(efface_store *file, loaded *l, efface_error *erro
 PyObject *store_load(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     PyObject *tuple, *result = NULL;
-    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    name_rule rule;
     efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &tuple) || !store_key(self, key))
+    if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &tuple) || !store_rule(self, &rule))
         return NULL;
     loaded l = {.n = (size_t)PyTuple_Size(tuple)};
     l.names = calloc(l.n + 1, sizeof *l.names);
@@ -280,7 +280,8 @@ PyObject *store_load(PyObject *object, PyObject *arguments) {
     if (state != NULL) {
         const efface_status status = load_same(self->file, &l, &error);
         gate_leave(&self->gate, state);
-        const models_parts parts = {.sets = l.sets, .items = l.items, .n_items = l.n, .key = key};
+        const models_parts parts = {
+            .sets = l.sets, .items = l.items, .n_items = l.n, .key = rule.key};
         result = status == EFFACE_OK ? models_wrap(&parts) : raise_error(status, &error);
         if (status == EFFACE_OK && result == NULL)
             loaded_free_all(&l);
@@ -323,18 +324,18 @@ PyObject *store_find(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     PyObject *ids, *owners, *result = NULL;
     int skip;
-    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    name_rule rule;
     wanted_rows wanted;
     efface_data *data = NULL;
     efface_error error = {0};
-    if (!PyArg_ParseTuple(arguments, "OOp", &ids, &owners, &skip) || !store_key(self, key) ||
-        !wanted_open(&wanted, ids, owners, skip, key))
+    if (!PyArg_ParseTuple(arguments, "OOp", &ids, &owners, &skip) || !store_rule(self, &rule) ||
+        !wanted_open(&wanted, ids, owners, skip, &rule))
         return NULL;
     PyThreadState *const state = store_enter(self);
     if (state != NULL) {
         const efface_status status = efface_store_find(self->file, &wanted.request, &data, &error);
         gate_leave(&self->gate, state);
-        const models_parts parts = {.data = data, .key = key};
+        const models_parts parts = {.data = data, .key = rule.key};
         result = status == EFFACE_OK ? models_wrap(&parts) : raise_error(status, &error);
         if (result == NULL)
             efface_data_free(data);
@@ -423,15 +424,24 @@ PyObject *store_text(PyObject *object, PyObject *arguments) {
 }
 
 PyObject *store_text_id(PyObject *object, PyObject *text) {
+    name_rule rule;
+    return store_rule((store *)object, &rule) ? number_of_text(text, &rule) : NULL;
+}
+
+/* (kind, text or None) */
+PyObject *store_hint(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
-    Py_ssize_t n_bytes;
-    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
-    PyThreadState *const state = bytes != NULL ? store_enter(self) : NULL;
-    if (state == NULL)
+    int kind;
+    const char *text;
+    char *hint = NULL;
+    efface_error error = {0};
+    PyThreadState *state;
+    if (!PyArg_ParseTuple(arguments, "iz", &kind, &text) || (state = store_enter(self)) == NULL)
         return NULL;
-    const uint64_t number = efface_store_text_id(self->file, bytes, (size_t)n_bytes);
+    const efface_status status =
+        efface_store_hint(self->file, (efface_text_kind)kind, text, &hint, &error);
     gate_leave(&self->gate, state);
-    return PyLong_FromUnsignedLongLong(number);
+    return status == EFFACE_OK ? take_text(hint) : raise_error(status, &error);
 }
 
 PyObject *store_receipt(PyObject *object, PyObject *arguments) {
@@ -451,13 +461,14 @@ PyObject *store_receipt(PyObject *object, PyObject *arguments) {
 PyObject *store_row_hash(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     PyObject *key_object, *id_object, *result = NULL;
-    unsigned char text_key[EFFACE_HASH_KEY_BYTES], hash[EFFACE_ROW_HASH_BYTES];
+    unsigned char hash[EFFACE_ROW_HASH_BYTES];
+    name_rule rule;
     const unsigned char *key;
     id_list ids = {0};
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "OO", &key_object, &id_object) ||
         !key_open(key_object, EFFACE_RECEIPT_KEY_BYTES, "receipt", &key) ||
-        !store_key(self, text_key) || !ids_open(&ids, id_object, USE_IDS, text_key, NULL))
+        !store_rule(self, &rule) || !ids_open(&ids, id_object, USE_IDS, &rule, NULL))
         return NULL;
     if (ids.n != 1)
         PyErr_SetString(PyExc_ValueError, "there must be exactly one id");

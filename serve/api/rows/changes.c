@@ -7,6 +7,8 @@
 #include "rooms/jobs.h"
 #include "wiping.h"
 
+#include <stdio.h>
+
 #define MAX_PREVIEWED 1000 /* names: changes wait for a preview */
 
 /* A change under way. */
@@ -88,14 +90,25 @@ static json_t *describe_preview(const change_task *t) {
                      sv_json_count(report->n_missing), "models", describe_models(report, true));
 }
 
+static const char *word_of(efface_ids kind) {
+    return kind == EFFACE_IDS_NUMBERS ? "numbers" : kind == EFFACE_IDS_TEXT ? "texts" : "not known";
+}
+
+static void refuse_whom(const change_task *t) {
+    char message[240];
+    (void)snprintf(message, sizeof message,
+                   "some of those who were named are not there, and nothing was changed; "
+                   "skip_missing passes over them (the ids of this store are %s, its owners %s)",
+                   word_of(t->whom.id_kind), word_of(t->whom.owner_kind));
+    sv_refuse(t->request, 404, "not_found", message);
+}
+
 static void refuse_change(const change_task *t) {
     const efface_error *const error = &t->queued.asked.error;
-    if (error->status == EFFACE_E_NOT_FOUND)
-        sv_refuse(t->request, 404, "not_found",
-                  t->queued.asked.kind == EFFACE_CHANGE_FORGET
-                      ? "some of those who were named are not there, and nothing was changed; "
-                        "skip_missing passes over them"
-                      : "a row is not there, and nothing was changed");
+    if (error->status == EFFACE_E_NOT_FOUND && t->queued.asked.kind == EFFACE_CHANGE_FORGET)
+        refuse_whom(t);
+    else if (error->status == EFFACE_E_NOT_FOUND)
+        sv_refuse(t->request, 404, "not_found", "a row is not there, and nothing was changed");
     else if (error->status == EFFACE_E_DUPLICATE)
         sv_refuse(t->request, 409, "duplicate",
                   "a row of the request is there already, and nothing was changed");

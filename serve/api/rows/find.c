@@ -71,6 +71,19 @@ static efface_status describe_rows(efface_store *store, const efface_data *rows,
     return status;
 }
 
+/* Who finds nobody may have mistaken the name. */
+static efface_status add_hint(efface_store *store, const sv_whom *whom, json_t *json,
+                              efface_error *error) {
+    const bool owner = whom->text != NULL ? whom->text_is_owner : whom->request.n_ids == 0;
+    char *hint = NULL;
+    const efface_status status = efface_store_hint(
+        store, owner ? EFFACE_TEXT_OWNER : EFFACE_TEXT_ID, whom->text, &hint, error);
+    if (status == EFFACE_OK)
+        sv_json_set(json, "hint", sv_json_text(hint));
+    efface_text_free(hint);
+    return status;
+}
+
 static bool read_limit(sv_request *request, const json_t *body, size_t *out) {
     const json_t *const value = json_object_get(body, "limit");
     *out = value != NULL ? (size_t)json_integer_value(value) : USUAL_LIMIT;
@@ -90,6 +103,8 @@ static void find_rows(sv_request *request, sv_whom *whom, size_t limit) {
         status = efface_store_find(store, &whom->request, &rows, &error);
     if (status == EFFACE_OK)
         status = describe_rows(store, rows, limit, &json, &error);
+    if (status == EFFACE_OK && efface_data_n_rows(rows) == 0)
+        status = add_hint(store, whom, json, &error);
     sv_reply_result(request, json, status, &error);
     efface_data_free(rows);
     efface_store_close(store);

@@ -38,12 +38,10 @@ static bool fix_kind(const reading *r, efface_ids *kind, efface_ids comes) {
                               : "a row has a number where the store has texts");
 }
 
-static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number,
-                      const json_t *text) {
+static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number, const char *value,
+                      size_t n) {
     efface_error error;
-    const char *const value = json_string_value(text);
-    const size_t n = json_string_length(text);
-    if (n == 0 || strlen(value) != n)
+    if (n == 0 || memchr(value, 0, n) != NULL)
         return refuse_rows(r, "a text must not be empty, and have no character of code 0");
     return efface_texts_add(r->texts, kind, number, value, n, &error) == EFFACE_OK ||
            sv_refuse_memory(r->request);
@@ -66,8 +64,16 @@ static bool read_name(const reading *r, const json_t *number, const json_t *text
         return true;
     if (!json_is_string(text))
         return refuse_rows(r, "key and owner_key must be texts");
-    *out = efface_text_id(json_string_value(text), json_string_length(text), r->facts->hash_key);
-    return fix_kind(r, kind, EFFACE_IDS_TEXT) && keep_text(r, text_kind, *out, text);
+    efface_name name;
+    efface_error error;
+    if (efface_name_normalize(json_string_value(text), json_string_length(text), EFFACE_IDS_TEXT,
+                              r->facts->hash_key, &name, &error) != EFFACE_OK)
+        return sv_refuse_name(r->request, "rows", &error);
+    *out = name.number;
+    const bool ok = fix_kind(r, kind, EFFACE_IDS_TEXT) &&
+                    keep_text(r, text_kind, *out, name.text, name.n_bytes);
+    efface_name_clear(&name);
+    return ok;
 }
 
 static bool read_label(reading *r, const json_t *label, int64_t *out) {
@@ -84,7 +90,8 @@ static bool read_label(reading *r, const json_t *label, int64_t *out) {
         return refuse_rows(r, "a label must be a whole number or a text");
     *out = efface_text_label(json_string_value(label), json_string_length(label));
     return fix_kind(r, &r->label_kind, EFFACE_IDS_TEXT) &&
-           keep_text(r, EFFACE_TEXT_LABEL, (uint64_t)*out, label);
+           keep_text(r, EFFACE_TEXT_LABEL, (uint64_t)*out, json_string_value(label),
+                     json_string_length(label));
 }
 
 static bool read_weight(reading *r, const json_t *weight, int64_t *out) {

@@ -31,8 +31,10 @@ static bool read_id(sv_request *request, const naming *by, const json_t *value, 
 }
 
 static bool read_name(sv_request *request, const naming *by, const sv_facts *facts,
-                      const json_t *value, uint64_t *out) {
+                      const json_t *value, sv_whom *whom, uint64_t *out) {
     const size_t n = json_string_length(value);
+    efface_name name;
+    efface_error error;
     if (!json_is_string(value) || n == 0)
         return refuse_list(request, by->texts, "strings that are not empty");
     if (by->kind == EFFACE_IDS_NUMBERS) {
@@ -41,7 +43,15 @@ static bool read_name(sv_request *request, const naming *by, const sv_facts *fac
                        "the store has numbers here, not texts: name them in %s", by->numbers);
         return sv_refuse(request, 400, "whom", message);
     }
-    *out = efface_text_id(json_string_value(value), n, facts->hash_key);
+    if (efface_name_normalize(json_string_value(value), n, EFFACE_IDS_TEXT, facts->hash_key, &name,
+                              &error) != EFFACE_OK)
+        return sv_refuse_name(request, "whom", &error);
+    *out = name.number;
+    if (whom->text == NULL) {
+        whom->text = strndup(name.text, name.n_bytes);
+        whom->text_is_owner = by->owners;
+    }
+    efface_name_clear(&name);
     return true;
 }
 
@@ -61,7 +71,7 @@ static size_t sort_out(uint64_t *numbers, size_t n) {
 }
 
 static bool read_lists(sv_request *request, const json_t *body, const sv_facts *facts,
-                       const naming *by, uint64_t **out, size_t *n_out) {
+                       const naming *by, sv_whom *whom, uint64_t **out, size_t *n_out) {
     const json_t *const numbers = json_object_get(body, by->numbers);
     const json_t *const texts = json_object_get(body, by->texts);
     if (numbers != NULL && !json_is_array(numbers))
@@ -77,7 +87,7 @@ static bool read_lists(sv_request *request, const json_t *body, const sv_facts *
         if (!read_id(request, by, json_array_get(numbers, i), &list[i]))
             return false;
     for (size_t i = 0; i < n_texts; i++)
-        if (!read_name(request, by, facts, json_array_get(texts, i), &list[n_numbers + i]))
+        if (!read_name(request, by, facts, json_array_get(texts, i), whom, &list[n_numbers + i]))
             return false;
     *n_out = sort_out(list, n_numbers + n_texts);
     return true;
@@ -101,9 +111,11 @@ bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts
     const naming ids = {"ids", "keys", facts->ids, false};
     const naming owners = {"owners", "owner_keys", facts->owners, true};
     memset(out, 0, sizeof *out);
+    out->id_kind = facts->ids;
+    out->owner_kind = facts->owners;
     if (!check_length(request, body, &ids, &most) || !check_length(request, body, &owners, &most) ||
-        !read_lists(request, body, facts, &ids, &out->ids, &out->request.n_ids) ||
-        !read_lists(request, body, facts, &owners, &out->owners, &out->request.n_owners))
+        !read_lists(request, body, facts, &ids, out, &out->ids, &out->request.n_ids) ||
+        !read_lists(request, body, facts, &owners, out, &out->owners, &out->request.n_owners))
         return false;
     out->request.ids = out->ids;
     out->request.owners = out->owners;
@@ -116,6 +128,8 @@ bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts
 
 void sv_whom_free(sv_whom *whom) {
     sv_wipe_free(whom->ids, whom->request.n_ids * sizeof *whom->ids);
+    if (whom->text != NULL)
+        sv_wipe_free(whom->text, strlen(whom->text));
     sv_wipe_free(whom->owners, whom->request.n_owners * sizeof *whom->owners);
     memset(whom, 0, sizeof *whom);
 }

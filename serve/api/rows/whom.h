@@ -9,6 +9,10 @@
 typedef struct sv_whom {
     efface_request request; /* to the arrays below */
     uint64_t *ids, *owners;
+    efface_ids id_kind, owner_kind; /* what the store has */
+    char *
+        text; /* the first text that was given, in its one form; of an owner or of a row; or NULL */
+    bool text_is_owner;
 } sv_whom;
 
 /* Reads it; texts become the numbers that the store has for them. Who is named twice is wanted

@@ -3,8 +3,9 @@
  *
  * Ids, owners and labels may be text. Whether a column holds numbers or text is decided by its
  * first field; in a column of numbers text is an error, in a column of text everything is text
- * ("7" as well). Text is what stands between the delimiters without the spaces around it, or what
- * stands between quotes as it is. A row without an owner leaves the field empty.
+ * ("7" as well). Ids and owners are names, in quotes or not (data/texts/name_form.h); the text of a
+ * label is what stands between the delimiters without the spaces around it, or between quotes as it
+ * is. A row without an owner leaves the field empty.
  *
  * A value is a number. In a column of categories it may be a text, which becomes the code of that
  * text; if values may be missing, certain fields stand for one that is.
@@ -12,7 +13,9 @@
 #include "data/files/csv_fields.h"
 
 #include "base/errors/status.h"
+#include "base/memory/memory.h"
 #include "data/files/loaders.h"
+#include "data/texts/name_form.h"
 #include "data/texts/number.h"
 #include "data/units/value_columns.h"
 
@@ -124,28 +127,36 @@ efface_status ef_fail_collision(const ef_csv *csv, uint64_t line, const char *ro
 static efface_status read_whole64(const ef_csv *csv, size_t field, const char *mixed,
                                   uint64_t *value, efface_error *error) {
     const ef_csv_field text = csv->fields[field];
-    if (!ef_number_is_digits(text.text, text.n_bytes))
-        return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
-    if (ef_number_is_padded(text.text, text.n_bytes))
-        return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "begins with a zero, and without the zero it could belong to somebody "
-                          "else; read such ids and owners as text",
-                          error);
-    if (!ef_number_parse_digits(text.text, text.n_bytes, value))
-        return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "is larger than 2^64 - 1; read such ids as text", error);
-    return EFFACE_OK;
+    const ef_name_fault fault = ef_name_number(text.text, text.n_bytes, value);
+    if (fault == EF_NAME_OK)
+        return EFFACE_OK;
+    return fail_field(csv, field, EFFACE_E_FORMAT,
+                      fault == EF_NAME_NOT_WHOLE ? mixed : ef_name_fault_text(fault), error);
 }
 
-/* Digits, but not 007. */
+/* 7 and 7.0, but not 007. */
 static bool looks_like_number(ef_csv_field text) {
-    return ef_number_is_digits(text.text, text.n_bytes) &&
-           !ef_number_is_padded(text.text, text.n_bytes);
+    uint64_t ignored;
+    const ef_name_fault fault = ef_name_number(text.text, text.n_bytes, &ignored);
+    return fault == EF_NAME_OK || fault == EF_NAME_TOO_LARGE;
 }
 
 void ef_decide_kind(ef_text_or_number *of, ef_csv_field text) {
-    if (*of == EF_UNDECIDED && text.n_bytes > 0)
+    if (*of == EF_UNDECIDED && !ef_field_is_blank(text))
         *of = looks_like_number(text) ? EF_NUMBERS : EF_TEXT;
+}
+
+/* An id or owner that is a text. Release the form. */
+static efface_status read_text(const ef_csv *csv, size_t field, const char *role,
+                               ef_name_form *form, efface_error *error) {
+    const ef_csv_field text = csv->fields[field];
+    const ef_name_fault fault = ef_name_form_of(text.text, text.n_bytes, form);
+    switch (fault) {
+    case EF_NAME_OK: return EFFACE_OK;
+    case EF_NAME_NO_MEMORY: return ef_fail_memory(error);
+    case EF_NAME_EMPTY: return fail_empty(csv, field, role, error);
+    default: return fail_field(csv, field, EFFACE_E_FORMAT, ef_name_fault_text(fault), error);
+    }
 }
 
 void ef_decide_label_kind(ef_csv_loader *l, ef_csv_field text) {
@@ -158,18 +169,15 @@ void ef_decide_label_kind(ef_csv_loader *l, ef_csv_field text) {
 
 /* Where the caller wants to know what numbers stand for. */
 static efface_status keep_text(const ef_csv_loader *l, efface_text_kind of, uint64_t number,
-                               ef_csv_field text, efface_error *error) {
+                               const char *text, size_t n_bytes, efface_error *error) {
     if (l->texts == NULL)
         return EFFACE_OK;
-    char uuid[EF_UUID_BYTES];
-    if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
-        text = (ef_csv_field){uuid, sizeof uuid};
-    return efface_texts_add(l->texts, of, number, text.text, text.n_bytes, error);
+    return efface_texts_add(l->texts, of, number, text, n_bytes, error);
 }
 
 efface_status ef_read_csv_id(ef_csv_loader *l, size_t field, efface_error *error) {
     const ef_csv_field text = l->csv.fields[field];
-    if (text.n_bytes == 0)
+    if (ef_field_is_blank(text))
         return fail_empty(&l->csv, field, "id", error);
     ef_decide_kind(&l->id_kind, text);
     if (l->id_kind == EF_NUMBERS)
@@ -180,17 +188,44 @@ efface_status ef_read_csv_id(ef_csv_loader *l, size_t field, efface_error *error
                   "text"
                 : "is not a whole number, but the first id is; read all ids as text",
             &l->batch_ids[l->n_batch], error);
-    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
+    ef_name_form form;
+    efface_status status = read_text(&l->csv, field, "id", &form, error);
+    if (status != EFFACE_OK)
+        return status;
+    const ef_text_hash hash = ef_hash_form(form.text, form.n_bytes, l->options->hash_key);
     l->batch_ids[l->n_batch] = hash.id;
     l->batch_checks[l->n_batch] = hash.check;
-    return keep_text(l, EFFACE_TEXT_ID, hash.id, text, error);
+    status = keep_text(l, EFFACE_TEXT_ID, hash.id, form.text, form.n_bytes, error);
+    ef_free(form.own);
+    return status;
+}
+
+static efface_status read_text_owner(ef_csv_loader *l, size_t field, uint64_t *owner,
+                                     efface_error *error) {
+    ef_name_form form;
+    efface_status status = read_text(&l->csv, field, "owner", &form, error);
+    if (status == EFFACE_E_FORMAT && form.n_bytes == 0) /* white space beyond ASCII */
+        return EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    const ef_text_hash hash = ef_hash_form(form.text, form.n_bytes, l->options->hash_key);
+    size_t number;
+    if (!ef_text_numbers_enter(&l->owners, hash, &number))
+        status = ef_fail_memory(error);
+    else if (number == EF_TEXT_COLLISION)
+        status = ef_fail_collision(&l->csv, l->csv.line, "owner", error);
+    else
+        status = keep_text(l, EFFACE_TEXT_OWNER, hash.id, form.text, form.n_bytes, error);
+    *owner = hash.id;
+    ef_free(form.own);
+    return status;
 }
 
 efface_status ef_read_csv_owner(ef_csv_loader *l, size_t field, efface_error *error) {
     const ef_csv_field text = l->csv.fields[field];
     uint64_t *const owner = &l->batch_owners[l->n_batch];
     *owner = EFFACE_NO_OWNER;
-    if (text.n_bytes == 0)
+    if (ef_field_is_blank(text))
         return EFFACE_OK;
     ef_decide_kind(&l->owner_kind, text);
     if (l->owner_kind == EF_NUMBERS) {
@@ -209,14 +244,7 @@ efface_status ef_read_csv_owner(ef_csv_loader *l, size_t field, efface_error *er
                                 error)
                    : status;
     }
-    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
-    size_t number;
-    if (!ef_text_numbers_enter(&l->owners, hash, &number))
-        return ef_fail_memory(error);
-    if (number == EF_TEXT_COLLISION)
-        return ef_fail_collision(&l->csv, l->csv.line, "owner", error);
-    *owner = hash.id;
-    return keep_text(l, EFFACE_TEXT_OWNER, hash.id, text, error);
+    return read_text_owner(l, field, owner, error);
 }
 
 efface_status ef_read_csv_label(ef_csv_loader *l, size_t field, efface_error *error) {
@@ -243,7 +271,7 @@ efface_status ef_read_csv_label(ef_csv_loader *l, size_t field, efface_error *er
         return fail_field(&l->csv, field, EFFACE_E_DUPLICATE,
                           "has the same 64-bit hash as another label; rename it", error);
     *label = (int64_t)hash.id;
-    return keep_text(l, EFFACE_TEXT_LABEL, hash.id, text, error);
+    return keep_text(l, EFFACE_TEXT_LABEL, hash.id, text.text, text.n_bytes, error);
 }
 
 efface_status ef_read_csv_weight(ef_csv_loader *l, size_t field, efface_error *error) {

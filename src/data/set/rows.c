@@ -175,6 +175,11 @@ efface_status efface_data_name_column(efface_data *data, uint32_t column, const 
     return EFFACE_OK;
 }
 
+void efface_data_get_kinds(const efface_data *data, efface_ids *ids, efface_ids *owners) {
+    *ids = data != NULL ? data->id_kind : EFFACE_IDS_DETECT;
+    *owners = data != NULL ? data->owner_kind : EFFACE_IDS_DETECT;
+}
+
 void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners) {
     data->id_kind = ids;
     data->owner_kind = owners;

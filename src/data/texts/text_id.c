@@ -60,14 +60,23 @@ static ef_text_hash hash_bytes(const char *text, size_t n_bytes,
     return (ef_text_hash){read_little_endian(hash), read_little_endian(hash + 8)};
 }
 
+/* The number of no owner is nobody's. */
+static ef_text_hash avoid_nobody(ef_text_hash found) {
+    return found.id != EFFACE_NO_OWNER ? found : (ef_text_hash){found.check >> 1, found.id};
+}
+
 ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
                           const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
     char uuid[EF_UUID_BYTES];
     const ef_text_hash found = ef_uuid_read(text, n_bytes, uuid)
                                    ? hash_bytes(uuid, sizeof uuid, key)
                                    : hash_bytes(text, n_bytes, key);
-    /* The number of no owner is nobody's. */
-    return found.id != EFFACE_NO_OWNER ? found : (ef_text_hash){found.check >> 1, found.id};
+    return avoid_nobody(found);
+}
+
+ef_text_hash ef_hash_form(const char *form, size_t n_bytes,
+                          const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+    return avoid_nobody(hash_bytes(form, n_bytes, key));
 }
 
 ef_text_hash ef_hash_label(const char *text, size_t n_bytes) {

@@ -24,6 +24,10 @@ bool ef_uuid_read(const char *text, size_t n_bytes, char plain[EF_UUID_BYTES]);
 ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
                           const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 
+/* The same of a name in its one form (name_form.h). */
+ef_text_hash ef_hash_form(const char *form, size_t n_bytes,
+                          const unsigned char key[EFFACE_HASH_KEY_BYTES]);
+
 /* The same for labels, without a key and as they stand: a model orders classes by their numbers,
  * and may not depend on the key of a store. */
 ef_text_hash ef_hash_label(const char *text, size_t n_bytes);

@@ -1,11 +1,15 @@
 /* What a store has of a person: owners, texts, and the rows of a request. */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "data/texts/name_form.h"
+#include "data/texts/text_id.h"
 #include "store/file/transactions.h"
 #include "store/parts.h"
 #include "store/rows/row_search.h"
+#include "store/sql/sql.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,5 +99,96 @@ efface_status efface_store_find(efface_store *store, const efface_request *reque
         found.data = NULL;
     }
     ef_found_free(&found);
+    return status;
+}
+
+/* ---------------------------------------------------------------- who is not there */
+
+#define MAX_SEEN 100000 /* a hint may not cost more than what it is about */
+
+/* What a text looks like beside those that are kept. */
+typedef struct likeness {
+    bool any, uuids; /* the first of them is a UUID */
+    char *near;      /* one that is easily taken for it, or NULL */
+} likeness;
+
+/* Goes through texts without verifying them: nothing is done with what comes out. */
+static efface_status find_likeness(efface_store *store, efface_text_kind kind, const char *text,
+                                   likeness *out, efface_error *error) {
+    const bool owners = kind == EFFACE_TEXT_OWNER;
+    sqlite3_stmt *texts = NULL;
+    ef_name_fold wanted, fold;
+    char *kept = NULL, plain[EF_UUID_BYTES];
+    bool row = true;
+    const bool looks = text != NULL && ef_name_fold_of(text, strlen(text), &wanted);
+    efface_status status =
+        ef_sql_prepare(store,
+                       owners ? "SELECT text FROM groups WHERE bucket < ? AND text IS NOT NULL"
+                              : "SELECT text FROM rows WHERE bucket < ? AND text IS NOT NULL",
+                       &texts, error);
+    if (status == EFFACE_OK)
+        (void)sqlite3_bind_int64(texts, 1,
+                                 owners ? (sqlite3_int64)store->head.group_slots : INT64_MAX);
+    for (size_t i = 0; status == EFFACE_OK && i < MAX_SEEN && out->near == NULL; i++) {
+        status = ef_sql_step(store, texts, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        if (!ef_sql_copy_text(texts, 0, &kept))
+            status = ef_fail_memory(error);
+        if (kept == NULL)
+            continue;
+        const size_t n = strlen(kept);
+        if (!out->any)
+            out->uuids = ef_uuid_read(kept, n, plain);
+        out->any = true;
+        if (looks && strcmp(kept, text) != 0 && ef_name_fold_of(kept, n, &fold) &&
+            fold.n == wanted.n &&
+            memcmp(fold.characters, wanted.characters, fold.n * sizeof *fold.characters) == 0) {
+            out->near = kept;
+            kept = NULL;
+        }
+        ef_free(kept);
+        kept = NULL;
+        if (!looks)
+            break;
+    }
+    (void)sqlite3_finalize(texts);
+    ef_wipe(&wanted, sizeof wanted);
+    ef_wipe(&fold, sizeof fold);
+    return status;
+}
+
+static efface_status write_hint(efface_store *store, efface_text_kind kind, const likeness *of,
+                                char **hint, efface_error *error) {
+    const bool owners = kind == EFFACE_TEXT_OWNER;
+    const efface_ids is = owners ? store->head.owner_kind : store->head.id_kind;
+    const size_t room = 80 + (of->near != NULL ? strlen(of->near) : 0);
+    *hint = ef_alloc(room, 1);
+    if (*hint == NULL)
+        return ef_fail_memory(error);
+    const char *const what = is == EFFACE_IDS_NUMBERS ? "are numbers"
+                             : is != EFFACE_IDS_TEXT  ? "are not known yet"
+                             : of->uuids              ? "are UUIDs"
+                                                      : "are texts";
+    (void)snprintf(*hint, room, "the %s of this store %s%s%s%s", owners ? "owners" : "ids", what,
+                   of->near != NULL ? "; there is \"" : "", of->near != NULL ? of->near : "",
+                   of->near != NULL ? "\"" : "");
+    return EFFACE_OK;
+}
+
+efface_status efface_store_hint(efface_store *store, efface_text_kind kind, const char *text,
+                                char **hint, efface_error *error) {
+    if (store == NULL || hint == NULL || (unsigned)kind > EFFACE_TEXT_OWNER)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and hint must not be NULL");
+    likeness found = {.near = NULL};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (store->head.keeps_texts)
+        status = find_likeness(store, kind, text, &found, error);
+    if (status == EFFACE_OK)
+        status = write_hint(store, kind, &found, hint, error);
+    status = ef_store_end(store, status, error);
+    ef_free(found.near);
     return status;
 }
