@@ -393,9 +393,12 @@ static void stride_leaves_gaps_alone(void **state) {
 
 /* ---------------------------------------------------------------- the index by itself */
 
+static const uint64_t known_salt[] = {1, UINT64_C(0x9E3779B97F4A7C15), 3};
+
 /* Where an id wants to be, by looking. */
 static size_t home_of(uint64_t id, size_t n_slots) {
-    ef_id_index index = {test_calloc(n_slots, sizeof *index.slots), n_slots};
+    ef_id_index index = {.slots = test_calloc(n_slots, sizeof *index.slots), .n_slots = n_slots};
+    memcpy(index.salt, known_salt, sizeof index.salt);
     ef_id_index_insert(&index, &id, 0);
     size_t slot = 0;
     while (index.slots[slot] == 0)
@@ -411,6 +414,8 @@ static void check_index(const uint64_t *universe, size_t n_universe, size_t most
     uint64_t ids[64] = {0};
     size_t n = 0;
     assert_true(most <= 64 && ef_id_index_find(&index, ids, 5) == EF_NO_POSITION);
+    assert_true(ef_id_index_reserve(&index, ids, 0, 1));
+    memcpy(index.salt, known_salt, sizeof index.salt);
     for (int step = 0; step < n_steps; step++) {
         const uint64_t id = universe[draw() % n_universe];
         const size_t position = ef_id_index_find(&index, ids, id);
@@ -454,6 +459,38 @@ static void index_finds_what_is_there(void **state) {
     for (uint64_t i = 0; i < N; i++)
         universe[i] = i % 2 == 0 ? i : UINT64_MAX - i;
     check_index(universe, N, 40, 5000);
+}
+
+/* The longest run of entries, which is what a search may go through. */
+static size_t longest_run(const ef_id_index *index) {
+    size_t longest = 0, run = 0;
+    for (size_t i = 0; i < 2 * index->n_slots; i++) {
+        run = index->slots[i & (index->n_slots - 1)] != 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* Ids that somebody has chosen for one place find another salt in every table. */
+static void chosen_ids_do_not_crowd(void **state) {
+    (void)state;
+    enum { N = 500, N_SLOTS = 4096 };
+    uint64_t ids[N];
+    size_t n = 0, longest[2];
+    for (uint64_t id = 0; n < N; id++)
+        if (home_of(id, 16) == 7 && home_of(id, 64) == 7)
+            ids[n++] = id;
+    for (int known = 0; known < 2; known++) {
+        ef_id_index index = {0};
+        assert_true(ef_id_index_reserve(&index, ids, 0, 3000) && index.n_slots == N_SLOTS);
+        if (known)
+            memcpy(index.salt, known_salt, sizeof index.salt);
+        for (size_t i = 0; i < N; i++)
+            ef_id_index_insert(&index, ids, i);
+        longest[known] = longest_run(&index);
+        ef_id_index_free(&index);
+    }
+    assert_true(longest[0] < 40 && longest[1] > 2 * longest[0]);
 }
 
 /* What the rows before had, when later ones bring the first owners and labels. */
@@ -580,6 +617,7 @@ int main(void) {
         cmocka_unit_test(rows_together_are_rows_one_by_one),
         cmocka_unit_test(removed_values_are_wiped),
         cmocka_unit_test(stride_leaves_gaps_alone),
+        cmocka_unit_test(chosen_ids_do_not_crowd),
         cmocka_unit_test(index_finds_what_is_there),
         cmocka_unit_test(first_owners_and_labels_may_come_late),
         cmocka_unit_test(marks_stay_with_their_rows),

@@ -2,8 +2,11 @@
 #include "data/set/id_index.h"
 
 #include "base/memory/memory.h"
+#include "base/numbers/wide.h"
 
 #include <assert.h>
+#include <sodium.h>
+#include <string.h>
 
 void ef_id_index_free(ef_id_index *index) {
     ef_free(index->slots);
@@ -11,14 +14,24 @@ void ef_id_index_free(ef_id_index *index) {
     index->n_slots = 0;
 }
 
-/* Ids are often consecutive; the finalizer of a good 64-bit mixer spreads them. */
+/* The halves of a product, added without carry: all bits of one factor reach all of the result. */
+static uint64_t fold(uint64_t a, uint64_t b) {
+    const ef_u128 product = (ef_u128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Ids are often consecutive, and somebody may have chosen them: who does not know the salt cannot
+ * choose ids that crowd one place. */
 static size_t home(const ef_id_index *index, uint64_t id) {
-    id ^= id >> 32;
-    id *= 0xD6E8FEB86659FD93u;
-    id ^= id >> 32;
-    id *= 0xD6E8FEB86659FD93u;
-    id ^= id >> 32;
-    return (size_t)id & (index->n_slots - 1);
+    const uint64_t mixed = fold(id ^ index->salt[0], index->salt[1]);
+    return (size_t)fold(mixed ^ index->salt[2], UINT64_C(0xD6E8FEB86659FD93)) &
+           (index->n_slots - 1);
+}
+
+/* A factor of few bits would mix badly. */
+static void draw_salt(ef_id_index *index) {
+    randombytes_buf(index->salt, sizeof index->salt);
+    index->salt[1] |= UINT64_C(0x8000000080000001);
 }
 
 static size_t next(const ef_id_index *index, size_t slot) {
@@ -41,9 +54,12 @@ bool ef_id_index_reserve(ef_id_index *index, const uint64_t *ids, size_t n_rows,
     }
     if (wanted <= index->n_slots)
         return true;
-    ef_id_index larger = {ef_alloc_zero(wanted, sizeof *larger.slots), wanted};
+    ef_id_index larger = {.slots = ef_alloc_zero(wanted, sizeof *larger.slots), .n_slots = wanted};
     if (larger.slots == NULL)
         return false;
+    memcpy(larger.salt, index->salt, sizeof larger.salt);
+    if (index->n_slots == 0)
+        draw_salt(&larger);
     for (size_t position = 0; position < n_rows; position++)
         ef_id_index_insert(&larger, ids, position);
     ef_id_index_free(index);

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 typedef struct ef_id_index {
-    size_t *slots;  /* position + 1, or 0 for an empty slot */
-    size_t n_slots; /* a power of two, or 0 */
+    size_t *slots;    /* position + 1, or 0 for an empty slot */
+    size_t n_slots;   /* a power of two, or 0 */
+    uint64_t salt[3]; /* drawn at random: where an entry is tells nothing, and changes nothing */
 } ef_id_index;
 
 #define EF_NO_POSITION SIZE_MAX
