@@ -75,6 +75,19 @@ static int refuse_name(const names_from *from, const cli_ids *ids, const char *t
                               : cli_wrong("%s", error->message);
 }
 
+/* The store refuses a text if its number belongs to another. */
+static int keep_text(cli_wanted *wanted, const cli_ids *ids, uint64_t id, const char *text) {
+    efface_error error;
+    efface_status status = EFFACE_OK;
+    if (wanted->texts == NULL)
+        status = efface_texts_create(&wanted->texts, &error);
+    if (status == EFFACE_OK)
+        status = efface_texts_add(wanted->texts,
+                                  ids == &wanted->owners ? EFFACE_TEXT_OWNER : EFFACE_TEXT_ID, id,
+                                  text, strlen(text), &error);
+    return cli_outcome(status, &error);
+}
+
 /* A text; in a store of numbers, the number that it says. */
 static int add_named(const names_from *from, cli_ids *ids, const char *text) {
     cli_wanted *const wanted = from->wanted;
@@ -102,7 +115,7 @@ static int add_named(const names_from *from, cli_ids *ids, const char *text) {
         return cli_out_of_memory();
     }
     wanted->named[wanted->n_named++] = (cli_named){id, copy};
-    return CLI_DONE;
+    return keep_text(wanted, ids, id, copy);
 }
 
 /* Whether a text is whole numbers with commas between them, and nothing else. */
@@ -284,7 +297,8 @@ efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missi
                             .n_ids = wanted->rows.n,
                             .owners = wanted->owners.items,
                             .n_owners = wanted->owners.n,
-                            .missing = missing};
+                            .missing = missing,
+                            .texts = wanted->texts};
 }
 
 static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
@@ -367,6 +381,7 @@ void cli_wanted_free(cli_wanted *wanted) {
     for (size_t i = 0; i < wanted->n_named; i++)
         free(wanted->named[i].text);
     free(wanted->named);
+    efface_texts_free(wanted->texts);
     free(wanted->rows.items);
     free(wanted->owners.items);
     memset(wanted, 0, sizeof *wanted);

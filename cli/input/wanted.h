@@ -19,6 +19,7 @@ typedef struct cli_wanted {
     cli_ids rows, owners;
     cli_named *named;
     size_t n_named;
+    efface_texts *texts; /* the same as the store takes them; or NULL */
 } cli_wanted;
 
 /* What the command line says. */

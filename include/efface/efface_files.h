@@ -29,8 +29,8 @@ EFFACE_API efface_status efface_texts_create(efface_texts **out, efface_error *e
 /* Releases a collection; the memory is overwritten. Takes NULL. */
 EFFACE_API void efface_texts_free(efface_texts *texts);
 
-/* Keeps a copy of a text of n_bytes, valid UTF-8 or not, without zero bytes. If the number has a
- * text already, that text stays. Cost O(n_bytes) expected. Errors: MEMORY; ARGUMENT. */
+/* Keeps a copy of a text of n_bytes, valid UTF-8 or not, without zero bytes. Cost O(n_bytes)
+ * expected. Errors: MEMORY; ARGUMENT; DUPLICATE if the number has another text. */
 EFFACE_API efface_status efface_texts_add(efface_texts *texts, efface_text_kind kind,
                                           uint64_t number, const char *text, size_t n_bytes,
                                           efface_error *error);

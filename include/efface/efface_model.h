@@ -182,6 +182,9 @@ typedef struct efface_request {
     const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
     size_t n_owners;
     efface_missing missing; /* what to do if an id, or an owner, is not there */
+    const struct efface_texts
+        *texts; /* for a store: the texts that ids and owners stand for, or NULL. One
+                                  whose number belongs to another text is a DUPLICATE error */
 } efface_request;
 
 /* Forgets rows: they leave the set and the model. Works down to no rows. Cost: that of correcting

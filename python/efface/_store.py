@@ -60,7 +60,6 @@ class Store:
     def __init__(self, file, path):
         self._file = file
         self._path = os.fspath(path)
-        self._keeps_texts = None
 
     @staticmethod
     def open(
@@ -582,8 +581,6 @@ class Store:
         return self._request(ids, owners, missing, True)
 
     def _change_rows(self, verb, X, weights, ids, owners, labels):
-        if self._keeps_texts is None:
-            self._keeps_texts = self.info.keeps_texts
         missing = self._file.takes_missing()
         with rows_by_name(X, self.feature_names, "the store", missing) as rows:
             weights = whole_weights(weights, len(rows))
@@ -594,7 +591,6 @@ class Store:
                     unmasked(ids),
                     weights,
                     unmasked(owners),
-                    self._keeps_texts,
                     labels,
                     texts,
                     missing,

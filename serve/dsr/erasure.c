@@ -23,6 +23,7 @@ typedef struct part {
     sv_change change; /* first: a change is a part */
     efface_request request;
     uint64_t owner;
+    efface_texts *texts; /* the owner's */
     sv_dsr_entry *entry;
     sv_room *room;
     bool has_digest; /* of its receipt */
@@ -54,14 +55,17 @@ static size_t divide_request(const sv_rooms *rooms, sv_dsr_entry *entry, parts_c
         for (size_t j = 0; j < sv_rooms_count(rooms); j++) {
             part *const p = &parts[n];
             p->room = sv_rooms_at(rooms, j);
-            const efface_status status =
-                sv_room_owner(p->room, entry->people[i], &p->owner, &error);
+            efface_status status = efface_texts_create(&p->texts, &error);
+            if (status == EFFACE_OK)
+                status = sv_room_owner(p->room, entry->people[i], &p->owner, p->texts, &error);
             if (status != EFFACE_OK) {
+                efface_texts_free(p->texts);
+                p->texts = NULL;
                 *failed |= status != EFFACE_E_NOT_FOUND;
                 continue;
             }
             p->entry = entry;
-            p->request = (efface_request){.owners = &p->owner, .n_owners = 1};
+            p->request = (efface_request){.owners = &p->owner, .n_owners = 1, .texts = p->texts};
             p->change.asked.kind = EFFACE_CHANGE_FORGET;
             p->change.asked.request = &p->request;
             p->change.done = part_done;
@@ -98,10 +102,13 @@ static void read_last_receipt(const sv_room *room, part *parts, size_t n_parts) 
                                          &error) == EFFACE_OK;
 }
 
-/* Notes what became of a part; false if it has to be done again. Hold the register's lock. */
+/* Notes what became of a part; false if it has to be done again. Hold the register's lock. A number
+ * that belongs to another text is somebody else's. */
 static bool note_part(part *p) {
     efface_store_change *const change = &p->change.asked;
-    if (change->status == EFFACE_E_NOT_FOUND)
+    efface_texts_free(p->texts);
+    p->texts = NULL;
+    if (change->status == EFFACE_E_NOT_FOUND || change->status == EFFACE_E_DUPLICATE)
         return true;
     if (change->status != EFFACE_OK)
         return false;

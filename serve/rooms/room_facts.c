@@ -166,7 +166,8 @@ void sv_facts_clear(sv_room *room) {
     room->counter = NULL;
 }
 
-efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error) {
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_texts *texts,
+                            efface_error *error) {
     const sv_facts *facts = NULL;
     efface_status status = sv_facts_take(room, &facts, error);
     if (status != EFFACE_OK)
@@ -176,6 +177,8 @@ efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, ef
     efface_name name;
     status = efface_name_normalize(text, strlen(text), kind, facts->hash_key, &name, error);
     *owner = name.number;
+    if (status == EFFACE_OK && name.text != NULL)
+        status = efface_texts_add(texts, EFFACE_TEXT_OWNER, *owner, name.text, name.n_bytes, error);
     efface_name_clear(&name);
     sv_facts_drop(room, facts);
     if (status == EFFACE_E_MEMORY || (status == EFFACE_OK && *owner != EFFACE_NO_OWNER))

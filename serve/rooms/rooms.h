@@ -63,9 +63,11 @@ typedef struct sv_facts {
 efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *error);
 void sv_facts_drop(sv_room *room, const sv_facts *facts);
 
-/* The number of an owner that is given as a text: digits, if the store's owners are numbers.
+/* The number of an owner that is given as a text: that itself, if the store's owners are numbers.
+ * Else the text goes to `texts`, so that the store can tell it from another with the same number.
  * Errors: NOT_FOUND if the text cannot be an owner of this store; those of sv_facts_take. */
-efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error);
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_texts *texts,
+                            efface_error *error);
 
 /* A number that is another one whenever the store has changed, or another file has its name
  * (efface_store_count_changes). A handle for this alone stays open. */

@@ -35,9 +35,14 @@ static void kinds_are_apart(void **state) {
     assert_text(texts, EFFACE_TEXT_LABEL, 7, "oak");
     assert_null(efface_texts_find(texts, EFFACE_TEXT_OWNER, 7));
     assert_null(efface_texts_find(texts, EFFACE_TEXT_ID, 8));
-    /* What is there stays. */
+    /* What is there stays, and another text is refused. */
     const char *const before = efface_texts_find(texts, EFFACE_TEXT_ID, 7);
-    add(texts, EFFACE_TEXT_ID, 7, "south");
+    add(texts, EFFACE_TEXT_ID, 7, "north");
+    static const char *const others[] = {"south", "nort", "north "};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            efface_texts_add(texts, EFFACE_TEXT_ID, 7, others[i], strlen(others[i]), NULL),
+            EFFACE_E_DUPLICATE);
     assert_ptr_equal(efface_texts_find(texts, EFFACE_TEXT_ID, 7), before);
     assert_string_equal(before, "north");
     efface_texts_free(texts);
@@ -103,8 +108,14 @@ static void texts_move_from_one_to_another(void **state) {
     add(to, EFFACE_TEXT_ID, 1, "first");
     add(to, EFFACE_TEXT_ID, 2, "second");
     for (uint64_t i = 2; i < 100; i++)
-        add(from, EFFACE_TEXT_ID, i, i == 2 ? "another" : "more");
+        add(from, EFFACE_TEXT_ID, i, i == 2 ? "second" : "more");
     add(from, EFFACE_TEXT_LABEL, 2, "oak");
+    efface_texts *const other = make();
+    add(other, EFFACE_TEXT_OWNER, 2, "ann");
+    add(other, EFFACE_TEXT_ID, 2, "another");
+    assert_int_equal(ef_texts_move(to, other, NULL), EFFACE_E_DUPLICATE);
+    assert_null(efface_texts_find(to, EFFACE_TEXT_OWNER, 2));
+    efface_texts_free(other);
     const char *const moved = efface_texts_find(from, EFFACE_TEXT_LABEL, 2);
     assert_int_equal(ef_texts_move(to, from, NULL), EFFACE_OK);
     efface_texts_free(from);

@@ -233,9 +233,13 @@ void ids_close(id_list *list) {
 bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip,
                  const name_rule *rule) {
     memset(wanted, 0, sizeof *wanted);
-    if (!ids_open(&wanted->ids, ids, USE_IDS, rule, NULL) ||
-        !ids_open(&wanted->owners, owners, USE_REQUESTED, rule, NULL)) {
-        ids_close(&wanted->ids);
+    if (efface_texts_create(&wanted->texts, NULL) != EFFACE_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (!ids_open(&wanted->ids, ids, USE_IDS, rule, wanted->texts) ||
+        !ids_open(&wanted->owners, owners, USE_REQUESTED, rule, wanted->texts)) {
+        wanted_close(wanted);
         return false;
     }
     wanted->request = (efface_request){
@@ -244,6 +248,7 @@ bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip
         .owners = wanted->owners.items,
         .n_owners = wanted->owners.n,
         .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
+        .texts = wanted->texts,
     };
     return true;
 }
@@ -251,6 +256,8 @@ bool wanted_open(wanted_rows *wanted, PyObject *ids, PyObject *owners, bool skip
 void wanted_close(wanted_rows *wanted) {
     ids_close(&wanted->ids);
     ids_close(&wanted->owners);
+    efface_texts_free(wanted->texts);
+    wanted->texts = NULL;
 }
 
 static int compare_ids(const void *a, const void *b) {

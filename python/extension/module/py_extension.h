@@ -145,6 +145,7 @@ void ids_close(id_list *list);
 /* Rows that are asked for, by ids and owners. */
 typedef struct wanted_rows {
     id_list ids, owners;
+    efface_texts *texts;    /* that they stand for */
     efface_request request; /* points into them */
 } wanted_rows;
 

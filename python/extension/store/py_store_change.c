@@ -198,12 +198,12 @@ static efface_status change_rows(efface_store *file, const row_arrays *arrays,
     return status;
 }
 
-/* learn and update: (rows, ids, weights, owners, whether the store keeps texts, labels, texts of
- * labels, whether values may be missing) */
+/* learn and update: (rows, ids, weights, owners, labels, texts of labels, whether values may be
+ * missing) */
 static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is_new) {
     row_objects objects = {.arrivals = NULL};
     PyObject *label_texts;
-    int keep_texts, missing;
+    int missing;
     name_rule rule;
     double *offsets = NULL;
     row_arrays arrays;
@@ -211,8 +211,8 @@ static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is
     efface_store_report report = {0};
     efface_error error = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "OOOOpOOp", &objects.values, &objects.ids, &objects.weights,
-                          &objects.owners, &keep_texts, &objects.labels, &label_texts, &missing) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOp", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &objects.labels, &label_texts, &missing) ||
         !store_rule(self, &rule))
         return NULL;
     objects.missing = missing;
@@ -222,7 +222,7 @@ static PyObject *learn_or_update_store(store *self, PyObject *arguments, bool is
     }
     if (!store_copy_offsets(self, &offsets, &objects.offsets))
         return NULL;
-    const efface_status made = keep_texts ? efface_texts_create(&texts, &error) : EFFACE_OK;
+    const efface_status made = efface_texts_create(&texts, &error);
     if (made != EFFACE_OK) {
         free(offsets);
         return raise_error(made, &error);

@@ -69,7 +69,7 @@ static PyObject *create_store(const char *path, const row_objects *objects, PyOb
     efface_store *file = NULL;
     efface_error error = {0};
     PyObject *result = NULL;
-    efface_status status = options->keep_texts ? efface_texts_create(&texts, &error) : EFFACE_OK;
+    efface_status status = efface_texts_create(&texts, &error);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
     name_rule rule = {EFFACE_IDS_DETECT, EFFACE_IDS_DETECT, {0}};

@@ -109,6 +109,10 @@ static void refuse_change(const change_task *t) {
         refuse_whom(t);
     else if (error->status == EFFACE_E_NOT_FOUND)
         sv_refuse(t->request, 404, "not_found", "a row is not there, and nothing was changed");
+    else if (error->status == EFFACE_E_DUPLICATE && t->queued.asked.kind == EFFACE_CHANGE_FORGET)
+        sv_refuse(
+            t->request, 409, "duplicate",
+            "a name has the same number as another one in the store, and nothing was changed");
     else if (error->status == EFFACE_E_DUPLICATE)
         sv_refuse(t->request, 409, "duplicate",
                   "a row of the request is there already, and nothing was changed");

@@ -44,7 +44,7 @@ static bool keep_text(const reading *r, efface_text_kind kind, uint64_t number, 
     if (n == 0 || memchr(value, 0, n) != NULL)
         return refuse_rows(r, "a text must not be empty, and have no character of code 0");
     return efface_texts_add(r->texts, kind, number, value, n, &error) == EFFACE_OK ||
-           sv_refuse_memory(r->request);
+           sv_refuse_error(r->request, &error);
 }
 
 /* An id or an owner: a number in one member, or a text in another. `found` says whether there is

@@ -51,8 +51,11 @@ static bool read_name(sv_request *request, const naming *by, const sv_facts *fac
         whom->text = strndup(name.text, name.n_bytes);
         whom->text_is_owner = by->owners;
     }
+    const efface_status status =
+        efface_texts_add(whom->texts, by->owners ? EFFACE_TEXT_OWNER : EFFACE_TEXT_ID, name.number,
+                         name.text, name.n_bytes, &error);
     efface_name_clear(&name);
-    return true;
+    return status == EFFACE_OK || sv_refuse_error(request, &error);
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -110,7 +113,11 @@ bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts
                   sv_whom *out) {
     const naming ids = {"ids", "keys", facts->ids, false};
     const naming owners = {"owners", "owner_keys", facts->owners, true};
+    efface_error error;
     memset(out, 0, sizeof *out);
+    if (efface_texts_create(&out->texts, &error) != EFFACE_OK)
+        return sv_refuse_memory(request);
+    out->request.texts = out->texts;
     out->id_kind = facts->ids;
     out->owner_kind = facts->owners;
     if (!check_length(request, body, &ids, &most) || !check_length(request, body, &owners, &most) ||
@@ -128,6 +135,7 @@ bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts
 
 void sv_whom_free(sv_whom *whom) {
     sv_wipe_free(whom->ids, whom->request.n_ids * sizeof *whom->ids);
+    efface_texts_free(whom->texts);
     if (whom->text != NULL)
         sv_wipe_free(whom->text, strlen(whom->text));
     sv_wipe_free(whom->owners, whom->request.n_owners * sizeof *whom->owners);

@@ -9,6 +9,7 @@
 typedef struct sv_whom {
     efface_request request; /* to the arrays below */
     uint64_t *ids, *owners;
+    efface_texts *texts;
     efface_ids id_kind, owner_kind; /* what the store has */
     char *
         text; /* the first text that was given, in its one form; of an owner or of a row; or NULL */

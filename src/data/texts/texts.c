@@ -68,6 +68,15 @@ static void put(of_kind *kind, uint64_t number, char *text) {
     ef_id_index_insert(&kind->index, kind->numbers, kind->n_texts++);
 }
 
+static bool same_text(const char *there, const char *text, size_t n_bytes) {
+    return strncmp(there, text, n_bytes) == 0 && there[n_bytes] == '\0';
+}
+
+static efface_status fail_other(efface_error *error) {
+    return ef_fail(error, EFFACE_E_DUPLICATE,
+                   "two texts have the same 64-bit number; use another name for one of them");
+}
+
 efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint64_t number,
                                const char *text, size_t n_bytes, efface_error *error) {
     if (texts == NULL || text == NULL || (unsigned)which >= N_KINDS)
@@ -75,8 +84,9 @@ efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint
     if (memchr(text, '\0', n_bytes) != NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "a text must not have a zero byte");
     of_kind *const kind = &texts->kinds[which];
-    if (ef_id_index_find(&kind->index, kind->numbers, number) != EF_NO_POSITION)
-        return EFFACE_OK;
+    const size_t found = ef_id_index_find(&kind->index, kind->numbers, number);
+    if (found != EF_NO_POSITION)
+        return same_text(kind->texts[found], text, n_bytes) ? EFFACE_OK : fail_other(error);
     char *const copy = reserve_texts(kind, 1) ? ef_alloc(n_bytes + 1, 1) : NULL;
     if (copy == NULL)
         return ef_fail_memory(error);
@@ -87,9 +97,16 @@ efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint
 }
 
 efface_status ef_texts_move(efface_texts *to, efface_texts *from, efface_error *error) {
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (!reserve_texts(&to->kinds[i], from->kinds[i].n_texts))
+    for (size_t i = 0; i < N_KINDS; i++) {
+        const of_kind *const rest = &from->kinds[i];
+        if (!reserve_texts(&to->kinds[i], rest->n_texts))
             return ef_fail_memory(error);
+        for (size_t j = 0; j < rest->n_texts; j++) {
+            const char *const there = efface_texts_find(to, (efface_text_kind)i, rest->numbers[j]);
+            if (there != NULL && strcmp(there, rest->texts[j]) != 0)
+                return fail_other(error);
+        }
+    }
     for (size_t i = 0; i < N_KINDS; i++) {
         of_kind *const kind = &to->kinds[i], *const rest = &from->kinds[i];
         size_t n_rest = 0; /* texts that are there already are left behind */

@@ -127,9 +127,10 @@ void ef_member_set_list_free(ef_member_set_list *list);
  *
  *     u64  id       u64  weight    n_columns times f32  value
  *     u64  owner    u64  label     texts of id, owner, label: u32 length + 1 (0: none), bytes
- */
+ *
+ * With a head, texts become what the store keeps of them, so that the journal has nothing else. */
 void ef_row_bytes_write(ef_writer *w, const efface_data *rows, size_t position, uint64_t id,
-                        const char *text, const efface_texts *texts);
+                        const char *text, const efface_texts *texts, const ef_head *head);
 
 /* Reads n rows to the end of a set, and their texts if `texts` is not NULL. */
 efface_status ef_row_bytes_read(ef_decoder *r, uint64_t n, efface_data *rows, efface_texts *texts,

@@ -103,7 +103,7 @@ static efface_status share_rows(efface_store *store, const efface_data *data, co
         ef_write_u32(&w, (uint32_t)store->head.owner_kind);
         ef_write_u64(&w, data->n_rows);
         for (size_t i = 0; i < data->n_rows; i++)
-            ef_row_bytes_write(&w, data, i, ids[i], NULL, texts);
+            ef_row_bytes_write(&w, data, i, ids[i], NULL, texts, &store->head);
     }
     efface_status status = w.failed
                                ? ef_fail_memory(error)
@@ -177,9 +177,10 @@ static efface_status take_new(efface_store *store, const efface_store_change *ch
 }
 
 /* Puts positions in the order of parts: counts, then places. */
-static efface_status choose_parts(const shared_rows *rows, uint32_t n_parts, size_t **order,
+static efface_status choose_parts(const shared_rows *rows, const ef_head *head, size_t **order,
                                   size_t **begins, efface_error *error) {
     const size_t n = rows->data->n_rows;
+    const uint32_t n_parts = head->n_parts;
     size_t *const at = ef_alloc_zero((size_t)n_parts + 2, sizeof *at);
     size_t *const positions = ef_alloc(n, sizeof *positions);
     if (at == NULL || positions == NULL) {
@@ -188,11 +189,11 @@ static efface_status choose_parts(const shared_rows *rows, uint32_t n_parts, siz
         return ef_fail_memory(error);
     }
     for (size_t i = 0; i < n; i++)
-        at[ef_part_of(rows->ids[i], n_parts) + 2]++;
+        at[ef_part_of(head->cluster_id, rows->ids[i], n_parts) + 2]++;
     for (uint32_t r = 0; r < n_parts; r++)
         at[r + 2] += at[r + 1];
     for (size_t i = 0; i < n; i++)
-        positions[at[ef_part_of(rows->ids[i], n_parts) + 1]++] = i;
+        positions[at[ef_part_of(head->cluster_id, rows->ids[i], n_parts) + 1]++] = i;
     *order = positions;
     *begins = at;
     return EFFACE_OK;
@@ -205,7 +206,7 @@ static efface_status pick_own(efface_store *store, const ef_part_tasks *tasks, e
     ef_writer w = {0};
     for (size_t i = tasks->begins[part]; i < tasks->begins[part + 1]; i++)
         ef_row_bytes_write(&w, tasks->rows, tasks->order[i], tasks->ids[tasks->order[i]], NULL,
-                           NULL);
+                           NULL, NULL);
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
     efface_status status = w.failed ? ef_fail_memory(error) : ef_store_new_set(store, out, error);
     if (status == EFFACE_OK)
@@ -227,7 +228,7 @@ static efface_status learn_in_parts(efface_store *store, ef_task *task, efface_e
     if (status == EFFACE_OK)
         status = take_new(store, task->change, &rows, &task->draws, error);
     if (status == EFFACE_OK)
-        status = choose_parts(&rows, store->head.n_parts, &order, &begins, error);
+        status = choose_parts(&rows, &store->head, &order, &begins, error);
     ef_part_tasks tasks = {.kind = EFFACE_CHANGE_LEARN,
                            .id_kind = rows.id_kind,
                            .owner_kind = rows.owner_kind,

@@ -23,7 +23,8 @@ void ef_part_task_write(ef_writer *w, const ef_part_tasks *tasks, uint32_t part)
         if (tasks->kind == EFFACE_CHANGE_FORGET)
             ef_write_u64(w, tasks->ids[position]);
         else
-            ef_row_bytes_write(w, tasks->rows, position, tasks->ids[position], NULL, tasks->texts);
+            ef_row_bytes_write(w, tasks->rows, position, tasks->ids[position], NULL, tasks->texts,
+                               NULL);
     }
 }
 
@@ -68,7 +69,7 @@ static efface_status task_put_in_order(const efface_data *rows, const efface_dat
     for (size_t i = 0; i < as->n_rows; i++) {
         size_t position = 0;
         (void)efface_data_find(rows, ef_data_id(as, i), &position);
-        ef_row_bytes_write(&w, rows, position, ef_data_id(as, i), NULL, NULL);
+        ef_row_bytes_write(&w, rows, position, ef_data_id(as, i), NULL, NULL, NULL);
     }
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
     efface_status status =

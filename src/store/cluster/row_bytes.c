@@ -15,7 +15,8 @@ static void write_row_text(ef_writer *w, const char *text) {
 }
 
 void ef_row_bytes_write(ef_writer *w, const efface_data *rows, size_t position, uint64_t id,
-                        const char *text, const efface_texts *texts) {
+                        const char *text, const efface_texts *texts, const ef_head *head) {
+    char mark[EF_MARK_BYTES];
     const efface_row row = efface_data_row(rows, position);
     ef_write_u64(w, id);
     ef_write_u64(w, row.owner);
@@ -23,10 +24,12 @@ void ef_row_bytes_write(ef_writer *w, const efface_data *rows, size_t position, 
     ef_write_u64(w, (uint64_t)row.label);
     for (uint32_t j = 0; j < rows->n_columns; j++)
         ef_write_f32(w, ef_data_value(rows, position, j));
-    write_row_text(w, text != NULL ? text : efface_texts_find(texts, EFFACE_TEXT_ID, id));
-    write_row_text(w, row.owner != EFFACE_NO_OWNER
-                          ? efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner)
-                          : NULL);
+    if (text == NULL)
+        text = efface_texts_find(texts, EFFACE_TEXT_ID, id);
+    write_row_text(w, head != NULL ? ef_kept_text(head, text, mark) : text);
+    text = row.owner != EFFACE_NO_OWNER ? efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner)
+                                        : NULL;
+    write_row_text(w, head != NULL ? ef_kept_text(head, text, mark) : text);
     write_row_text(w, row.label != EFFACE_NO_LABEL
                           ? efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)row.label)
                           : NULL);

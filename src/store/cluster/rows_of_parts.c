@@ -132,7 +132,7 @@ static efface_status gather_rows(efface_store *store, uint32_t to, ef_rows_of_pa
     ef_gathered bytes = {0};
     ef_writer w = {0};
     for (size_t i = 0; i < here->n_rows; i++)
-        ef_row_bytes_write(&w, here, i, ef_data_id(here, i), NULL, NULL);
+        ef_row_bytes_write(&w, here, i, ef_data_id(here, i), NULL, NULL, NULL);
     efface_status status = w.failed ? ef_fail_memory(error)
                                     : ef_team_gather(team, w.bytes, w.n_bytes, to, &bytes, error);
     if (status == EFFACE_OK && bytes.bytes != NULL) {

@@ -164,16 +164,16 @@ static efface_status read_old(efface_store *old, ef_found *rows, efface_texts **
 
 /* The rows that one rank gets of those that this rank has read. */
 static void write_rows(ef_writer *w, const ef_found *rows, const efface_texts *texts, uint32_t to,
-                       uint32_t n_parts) {
+                       const ef_manifest *parts) {
     uint64_t n = 0;
     for (size_t i = 0; i < rows->data->n_rows; i++)
-        n += ef_part_of(ef_data_id(rows->data, i), n_parts) == to;
+        n += ef_part_of(parts->id, ef_data_id(rows->data, i), parts->n_parts) == to;
     ef_write_u64(w, n);
     for (size_t i = 0; i < rows->data->n_rows; i++) {
         const uint64_t id = ef_data_id(rows->data, i);
-        if (ef_part_of(id, n_parts) == to)
+        if (ef_part_of(parts->id, id, parts->n_parts) == to)
             ef_row_bytes_write(w, rows->data, i, id, rows->texts != NULL ? rows->texts[i] : NULL,
-                               texts);
+                               texts, NULL);
     }
 }
 
@@ -212,7 +212,7 @@ static efface_status spread_round(const spreading *s, efface_store *store, uint3
         ef_writer w = {0};
         ef_gathered all = {0};
         if (rows.data != NULL)
-            write_rows(&w, &rows, texts, to, g->size);
+            write_rows(&w, &rows, texts, to, &s->to);
         status = w.failed ? ef_fail_memory(error)
                           : ef_team_gather(s->team, w.bytes, w.n_bytes, to, &all, error);
         if (status == EFFACE_OK && to == g->rank)

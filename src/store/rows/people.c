@@ -22,7 +22,8 @@ static efface_status give_owner(void *context, const ef_member_set *group, effac
     (void)error;
     const owner_list *const list = context;
     if (group->kind == EF_MEMBER_OWNER)
-        list->each(list->context, group->number, group->text, group->n_rows);
+        list->each(list->context, group->number, ef_is_mark(group->text) ? NULL : group->text,
+                   group->n_rows);
     return EFFACE_OK;
 }
 
@@ -74,6 +75,10 @@ efface_status efface_store_text(efface_store *store, efface_text_kind kind, uint
     if (status != EFFACE_OK)
         return status;
     status = find_text(store, kind, number, &found, error);
+    if (ef_is_mark(found)) {
+        ef_free(found);
+        found = NULL;
+    }
     if (status == EFFACE_OK)
         status = store->parts->text(store, &found, error);
     status = ef_store_end(store, status, error);

@@ -51,7 +51,7 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
                              uint32_t n_columns, bool keeps_texts, efface_error *error) {
     *b = (ef_row_batch){.columns = columns,
                         .n_columns = columns != NULL ? n_columns : store->head.n_columns,
-                        .keeps_texts = keeps_texts && store->head.keeps_texts};
+                        .keeps_texts = keeps_texts};
     b->values = ef_alloc((size_t)EF_BATCH_ROWS * b->n_columns, sizeof *b->values);
     b->ids = ef_alloc(EF_BATCH_ROWS, sizeof *b->ids);
     b->owners = ef_alloc(EF_BATCH_ROWS, sizeof *b->owners);

@@ -142,12 +142,18 @@ static bool add_id(id_list *list, uint64_t id) {
 
 /* Adds the ids of an owner's rows; `found` is false if there is no such owner. */
 static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *statement, uint64_t owner,
-                                      id_list *list, bool *found, efface_error *error) {
+                                      const char *text, id_list *list, bool *found,
+                                      efface_error *error) {
     ef_member_set group;
+    char mark[EF_MARK_BYTES];
     efface_status status = ef_member_set_find(store, EF_MEMBER_OWNER, owner, &group, found, error);
     if (status != EFFACE_OK || !*found)
         return status;
+    status =
+        ef_refuse_other_text(group.text, ef_kept_text(&store->head, text, mark), "an owner", error);
     ef_free(group.text);
+    if (status != EFFACE_OK)
+        return status;
     uint64_t n_rows = 0;
     ef_u128 sum = 0;
     bool row = true;
@@ -220,8 +226,10 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
                 ef_fail(error, EFFACE_E_ARGUMENT,
                         "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
         else
-            status =
-                add_ids_of_owner(store, statement, request->owners[i], &a->list, &found, error);
+            status = add_ids_of_owner(
+                store, statement, request->owners[i],
+                efface_texts_find(request->texts, EFFACE_TEXT_OWNER, request->owners[i]), &a->list,
+                &found, error);
         a->ends[i] = a->list.n_ids;
     }
     (void)sqlite3_finalize(statement);
@@ -299,10 +307,31 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
     return ef_absent_judge(missing, request, error);
 }
 
+/* The rows that a request names by ids have the texts that it says, as far as these are known. */
+static efface_status check_texts(const ef_head *head, const ef_found *rows, const asked *a,
+                                 const ef_search *search) {
+    efface_status status = EFFACE_OK;
+    for (size_t at = 0; search->request->texts != NULL && status == EFFACE_OK && at < a->n_named;
+         at++) {
+        char mark[EF_MARK_BYTES];
+        size_t position;
+        const uint64_t id = a->list.ids[at];
+        if (rows->texts == NULL || efface_data_find(rows->data, id, &position) != EFFACE_OK)
+            continue;
+        const char *const text = efface_texts_find(search->request->texts, EFFACE_TEXT_ID, id);
+        status = ef_refuse_other_text(rows->texts[position], ef_kept_text(head, text, mark),
+                                      "an id", search->error);
+    }
+    return status;
+}
+
 /* Gives a request its rows. */
-static efface_status give_rows(pool *p, const asked *a, ef_search *search) {
+static efface_status give_rows(const ef_head *head, pool *p, const ef_found *rows, const asked *a,
+                               ef_search *search) {
     ef_absent missing = {.n_missing = 0};
-    const efface_status status = find_missing(p, a, search->request, &missing, search->error);
+    efface_status status = check_texts(head, rows, a, search);
+    if (status == EFFACE_OK)
+        status = find_missing(p, a, search->request, &missing, search->error);
     if (status != EFFACE_OK)
         return status;
     search->ids = ef_alloc(a->list.n_ids, sizeof *search->ids);
@@ -347,7 +376,7 @@ efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t 
         p.n_there += p.there[i];
     for (size_t m = 0; status == EFFACE_OK && m < n; m++)
         if (searches[m].status == EFFACE_OK)
-            searches[m].status = give_rows(&p, &all[m], &searches[m]);
+            searches[m].status = give_rows(&store->head, &p, &rows, &all[m], &searches[m]);
     if (status == EFFACE_OK && p.n_taken != p.n_there)
         status = leave_others(store, &p, &rows, error);
     for (size_t m = 0; m < n; m++)

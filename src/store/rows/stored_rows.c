@@ -64,13 +64,12 @@ static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row,
                                                     .n_rows = leaves ? -1 : 1,
                                                     .sum = leaves ? -seal : seal};
     if (r->owner != EFFACE_NO_OWNER)
-        l->members[l->n_members++] = (ef_member){
-            .kind = EF_MEMBER_OWNER,
-            .leaves = leaves,
-            .number = r->owner,
-            .id = r->id,
-            .text =
-                head->keeps_texts ? efface_texts_find(texts, EFFACE_TEXT_OWNER, r->owner) : NULL};
+        l->members[l->n_members++] =
+            (ef_member){.kind = EF_MEMBER_OWNER,
+                        .leaves = leaves,
+                        .number = r->owner,
+                        .id = r->id,
+                        .text = efface_texts_find(texts, EFFACE_TEXT_OWNER, r->owner)};
     else
         head->n_unowned += leaves ? UINT64_MAX : 1;
     if (r->label != EFFACE_NO_LABEL)
@@ -136,9 +135,10 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
                                 &statement, error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         ef_stored_row row = {.row = efface_data_row(data, places[i].position), .values = bytes};
+        char mark[EF_MARK_BYTES];
         row.row.id = places[i].id;
-        if (store->head.keeps_texts)
-            row.text = efface_texts_find(texts, EFFACE_TEXT_ID, row.row.id);
+        row.text =
+            ef_kept_text(&store->head, efface_texts_find(texts, EFFACE_TEXT_ID, row.row.id), mark);
         efface_data_values(data, places[i].position, values);
         write_values(values, d, bytes);
         ledger_add(&l, store, &row, false, texts);
@@ -191,6 +191,14 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
     return status;
 }
 
+/* The row may have come under another text with the number of this one. */
+static efface_status check_text(const efface_store *store, const ef_stored_row *row,
+                                const efface_texts *texts, efface_error *error) {
+    char mark[EF_MARK_BYTES];
+    const char *const comes = efface_texts_find(texts, EFFACE_TEXT_ID, row->row.id);
+    return ef_refuse_other_text(row->text, ef_kept_text(&store->head, comes, mark), "an id", error);
+}
+
 efface_status ef_rows_replace(efface_store *store, const ef_found *old, const efface_data *data,
                               const efface_texts *texts, efface_error *error) {
     const uint32_t d = data->n_columns;
@@ -216,6 +224,9 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
         write_values(values, d, bytes);
         ledger_add(&l, store, &row, true, NULL);
         row.row = efface_data_row(data, i);
+        status = check_text(store, &row, texts, error);
+        if (status != EFFACE_OK)
+            break;
         efface_data_values(data, i, values);
         write_values(values, d, bytes);
         ledger_add(&l, store, &row, false, texts);

@@ -13,6 +13,7 @@
 #include "store/sql/sql.h"
 #include "store/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FULL 128 /* groups a bucket, on average */
@@ -22,6 +23,8 @@ typedef struct bucket {
     uint64_t number;
     ef_member_set *groups;
     size_t n_groups;
+    size_t n_read; /* the first of them are in the order of numbers; others came after */
+    size_t n_gone; /* have no rows any more */
     size_t capacity;
     ef_u128 sum; /* of the seals of all groups */
 } bucket;
@@ -67,7 +70,7 @@ static efface_status open_to_write(efface_store *store, statements *s, efface_er
 static void bucket_clear(bucket *b) {
     for (size_t i = 0; i < b->n_groups; i++)
         ef_free(b->groups[i].text);
-    b->n_groups = 0;
+    b->n_groups = b->n_read = b->n_gone = 0;
     b->sum = 0;
 }
 
@@ -106,6 +109,11 @@ static efface_status read_member_sets(efface_store *store, sqlite3_stmt *read, b
     }
 }
 
+static int compare_numbers(const void *a, const void *b) {
+    const uint64_t x = ((const ef_member_set *)a)->number, y = ((const ef_member_set *)b)->number;
+    return (x > y) - (x < y);
+}
+
 /* Reads a bucket and verifies it. */
 static efface_status read_bucket(efface_store *store, const statements *s, uint64_t number,
                                  bucket *b, efface_error *error) {
@@ -116,6 +124,9 @@ static efface_status read_bucket(efface_store *store, const statements *s, uint6
     (void)sqlite3_reset(s->read_sets);
     if (status != EFFACE_OK)
         return status;
+    b->n_read = b->n_groups;
+    if (b->n_groups > 1)
+        qsort(b->groups, b->n_groups, sizeof *b->groups, compare_numbers);
     (void)sqlite3_bind_int64(s->read_bucket, 1, (sqlite3_int64)number);
     status = ef_sql_step(store, s->read_bucket, &row, error);
     if (status == EFFACE_OK && row) {
@@ -134,7 +145,7 @@ static efface_status write_bucket(efface_store *store, const statements *s, cons
                                   efface_error *error) {
     unsigned char sum[16];
     (void)sqlite3_bind_int64(s->write_bucket, 1, (sqlite3_int64)b->number);
-    (void)sqlite3_bind_int64(s->write_bucket, 2, (sqlite3_int64)b->n_groups);
+    (void)sqlite3_bind_int64(s->write_bucket, 2, (sqlite3_int64)(b->n_groups - b->n_gone));
     ef_sql_bind_sum(s->write_bucket, 3, b->sum, sum);
     return ef_sql_do(store, s->write_bucket, error);
 }
@@ -150,10 +161,19 @@ static efface_status write_member_set(efface_store *store, const statements *s, 
     return ef_sql_do(store, s->write_group, error);
 }
 
+/* A group that was read. One that came since is not looked for again: all changes of a group are
+ * made together. */
 static ef_member_set *bucket_find(bucket *b, uint64_t number) {
-    for (size_t i = 0; i < b->n_groups; i++)
-        if (b->groups[i].number == number)
-            return &b->groups[i];
+    size_t from = 0, to = b->n_read;
+    while (from < to) {
+        const size_t half = from + (to - from) / 2;
+        if (b->groups[half].number == number)
+            return &b->groups[half];
+        if (b->groups[half].number < number)
+            from = half + 1;
+        else
+            to = half;
+    }
     return NULL;
 }
 
@@ -166,6 +186,22 @@ static int compare_members(const void *a, const void *b) {
     if (x->number != y->number)
         return x->number > y->number ? 1 : -1;
     return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Members come with a text, which the group gets or must have. */
+static efface_status name_group(const ef_head *head, ef_member_set *group, const char *text,
+                                efface_error *error) {
+    char mark[EF_MARK_BYTES];
+    const bool owner = group->kind == EF_MEMBER_OWNER;
+    const char *const kept = owner ? ef_kept_text(head, text, mark) : text;
+    if (group->text != NULL || kept == NULL)
+        return ef_refuse_other_text(group->text, kept, owner ? "an owner" : "a label", error);
+    const size_t n_bytes = strlen(kept) + 1;
+    group->text = ef_alloc(n_bytes, 1);
+    if (group->text == NULL)
+        return ef_fail_memory(error);
+    memcpy(group->text, kept, n_bytes);
+    return EFFACE_OK;
 }
 
 /* Members of one group, of which there are n. */
@@ -183,6 +219,7 @@ static efface_status change_member_set(efface_store *store, const statements *s,
         group->number = members->number;
     }
     const ef_u128 before = is_new ? 0 : ef_seal_member_set(head, group);
+    const char *last = NULL;
     for (size_t i = 0; i < n; i++) {
         const ef_u128 seal = ef_seal_member(head, kind, group->number, members[i].id);
         if (members[i].leaves && group->n_rows == 0)
@@ -190,13 +227,13 @@ static efface_status change_member_set(efface_store *store, const statements *s,
                                     "an owner or a label has fewer rows than the request removes");
         group->n_rows += members[i].leaves ? UINT64_MAX : 1;
         group->members += members[i].leaves ? -seal : seal;
-        if (group->text == NULL && !members[i].leaves && members[i].text != NULL) {
-            const size_t n_bytes = strlen(members[i].text) + 1;
-            group->text = ef_alloc(n_bytes, 1);
-            if (group->text == NULL)
-                return ef_fail_memory(error);
-            memcpy(group->text, members[i].text, n_bytes);
-        }
+        /* Rows of one owner come with one text. */
+        const efface_status named = members[i].leaves || members[i].text == last
+                                        ? EFFACE_OK
+                                        : name_group(head, group, members[i].text, error);
+        if (named != EFFACE_OK)
+            return named;
+        last = members[i].leaves ? last : members[i].text;
     }
     ef_u128 after = 0;
     efface_status status = EFFACE_OK;
@@ -211,8 +248,7 @@ static efface_status change_member_set(efface_store *store, const statements *s,
         if (status == EFFACE_OK && !is_new && sqlite3_changes(store->db) != 1)
             status = ef_store_corrupt(error, "an owner or a label cannot be removed");
         head->n_groups[kind] -= !is_new;
-        ef_free(group->text);
-        *group = b->groups[--b->n_groups];
+        b->n_gone++;
     }
     b->sum += after - before;
     head->groups_sum[kind] += after - before;

@@ -8,13 +8,15 @@
  * Buckets have some 32 rows. Ids below `dense`, a power of two that is at least the number of rows
  * there were when buckets were chosen, have buckets by their order: 0 to 31, 32 to 63, and so on.
  * Rows stand in the order of buckets, so those of a matrix stay in the order of their ids. Larger
- * ids are spread by a hash over as many buckets again.
+ * ids are spread by a keyed hash over as many buckets again.
  *
- * Groups are spread by a hash over `group_slots` buckets for each kind.
+ * Groups are spread by a keyed hash over `group_slots` buckets for each kind.
  */
 #include "store/seals/seals.h"
 
-#include <sodium/crypto_shorthash_siphash24.h>
+#include "base/errors/status.h"
+
+#include <sodium.h>
 #include <string.h>
 
 #define BUCKET_ROWS 32
@@ -92,20 +94,59 @@ ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, 
     return hash(head, w.bytes, w.n_bytes);
 }
 
-/* The finalizer of SplitMix64: neighbours go to different buckets. */
-static uint64_t mix_id(uint64_t x) {
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+#define MARK '\x01'
+
+/* BLAKE2b-128 under the key of texts: nobody can make two texts with one mark. */
+const char *ef_kept_text(const ef_head *head, const char *text, char mark[EF_MARK_BYTES]) {
+    unsigned char hash[16];
+    if (text == NULL || head->keeps_texts || ef_is_mark(text))
+        return text;
+    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text, strlen(text),
+                             head->hash_key, sizeof head->hash_key);
+    mark[0] = MARK;
+    (void)sodium_bin2base64(mark + 1, EF_MARK_BYTES - 1, hash, sizeof hash,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    return mark;
+}
+
+bool ef_is_mark(const char *text) {
+    return text != NULL && text[0] == MARK;
+}
+
+efface_status ef_refuse_other_text(const char *kept, const char *comes, const char *what,
+                                   efface_error *error) {
+    if (kept == NULL || comes == NULL || strcmp(kept, comes) == 0)
+        return EFFACE_OK;
+    return ef_fail(error, EFFACE_E_DUPLICATE,
+                   "nothing was changed: %s has the same 64-bit number as another text that the "
+                   "store has; use another name for it",
+                   what);
+}
+
+_Static_assert(crypto_shorthash_KEYBYTES == EF_ROW_KEY_BYTES, "key of SipHash");
+_Static_assert(crypto_shorthash_KEYBYTES == EF_CLUSTER_ID_BYTES, "key of SipHash");
+
+/* SipHash-2-4 under a key that is drawn when a file is made: nobody can choose ids that crowd one
+ * place without having read it. */
+static uint64_t spread(const unsigned char *key, uint64_t id) {
+    unsigned char bytes[8], out[crypto_shorthash_BYTES];
+    uint64_t place = 0;
+    for (int b = 0; b < 8; b++)
+        bytes[b] = (unsigned char)(id >> (8 * b));
+    (void)crypto_shorthash(out, bytes, sizeof bytes, key);
+    for (int b = 7; b >= 0; b--)
+        place = place << 8 | out[b];
+    return place;
 }
 
 uint64_t ef_bucket_of(const ef_head *head, uint64_t id) {
     const uint64_t half = head->dense / BUCKET_ROWS;
-    return id < head->dense ? id / BUCKET_ROWS : half + (mix_id(id) & (half - 1));
+    return id < head->dense ? id / BUCKET_ROWS : half + (spread(head->row_key, id) & (half - 1));
 }
 
-uint32_t ef_part_of(uint64_t id, uint32_t n_parts) {
-    return (uint32_t)(mix_id(id + UINT64_C(0x9E3779B97F4A7C15)) % n_parts);
+uint32_t ef_part_of(const unsigned char cluster_id[EF_CLUSTER_ID_BYTES], uint64_t id,
+                    uint32_t n_parts) {
+    return (uint32_t)(spread(cluster_id, id) % n_parts);
 }
 
 uint64_t ef_buckets(const ef_head *head) {
@@ -113,7 +154,8 @@ uint64_t ef_buckets(const ef_head *head) {
 }
 
 uint64_t ef_member_bucket_of(const ef_head *head, ef_member_kind kind, uint64_t number) {
-    return (uint64_t)kind * head->group_slots + (mix_id(number) & (head->group_slots - 1));
+    return (uint64_t)kind * head->group_slots +
+           (spread(head->row_key, number) & (head->group_slots - 1));
 }
 
 uint64_t ef_member_buckets(const ef_head *head) {

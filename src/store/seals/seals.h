@@ -31,6 +31,18 @@ ef_u128 ef_seal_member(const ef_head *head, ef_member_kind kind, uint64_t number
 ef_u128 ef_seal_member_set(const ef_head *head, const ef_member_set *set);
 ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, size_t n_bytes);
 
+/* What the file has of the text of an id or owner: the text where texts are kept, else a mark, which
+ * only tells the text from another one with the same number; NULL for NULL. A mark begins with a
+ * character that no name has, and is its own mark. */
+#define EF_MARK_BYTES 24
+const char *ef_kept_text(const ef_head *head, const char *text, char mark[EF_MARK_BYTES]);
+bool ef_is_mark(const char *text);
+
+/* Refuses a text where the file has another one under its number; either may be NULL: not known.
+ * `what` is an id, an owner or a label. */
+efface_status ef_refuse_other_text(const char *kept, const char *comes, const char *what,
+                                   efface_error *error);
+
 /* The bucket of an id, of n buckets; and of a set of members. */
 uint64_t ef_bucket_of(const ef_head *head, uint64_t id);
 uint64_t ef_buckets(const ef_head *head);
@@ -38,8 +50,9 @@ uint64_t ef_member_bucket_of(const ef_head *head, ef_member_kind kind, uint64_t 
 uint64_t ef_member_buckets(const ef_head *head);
 
 /* Which part of a store in n_parts a row comes to that is learned, or spread: that depends on
- * nothing but its id. */
-uint32_t ef_part_of(uint64_t id, uint32_t n_parts);
+ * nothing but its id and the store, whose id is the key. */
+uint32_t ef_part_of(const unsigned char cluster_id[EF_CLUSTER_ID_BYTES], uint64_t id,
+                    uint32_t n_parts);
 
 /* The number of ids whose buckets follow their order, for n_rows rows; and the number of buckets of
  * a kind of sets, for n_sets of them. */

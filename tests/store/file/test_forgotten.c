@@ -188,11 +188,7 @@ static text contents(const char *path) {
     add_query(&t, db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name");
     add_query(&t, db, "SELECT name, length(value) FROM facts ORDER BY name");
     add_query(&t, db, "SELECT * FROM columns ORDER BY number");
-    add_query(&t, db, "SELECT * FROM rows ORDER BY bucket, id");
-    add_query(&t, db, "SELECT number, n_rows, length(sum) FROM buckets ORDER BY number");
-    add_query(&t, db,
-              "SELECT bucket, number, n_rows, length(members), text FROM groups ORDER BY 1, 2");
-    add_query(&t, db, "SELECT number, n_groups, length(sum) FROM group_buckets ORDER BY number");
+    add_rows_and_groups(&t, db);
     add_models(&t, db);
     (void)sqlite3_close(db);
     return t;

@@ -120,14 +120,33 @@ static inline void add_models(text *t, sqlite3 *db) {
 
 /* Of a store of today on the real disk; but for seals, sums and the head, whose key is random.
  */
+/* Rows and groups, with buckets where these do not depend on the key of the file: those of ids in
+ * order, and whether a group is of an owner or a label. */
+static inline void add_rows_and_groups(text *t, sqlite3 *db) {
+#define IN_ORDER " < (SELECT count(*) / 2 FROM buckets)"
+#define OF_LABEL " >= (SELECT count(*) / 2 FROM group_buckets)"
+    add_query(t, db,
+              "SELECT CASE WHEN bucket" IN_ORDER " THEN bucket END, id, owner, weight, class, text,"
+              " vals FROM rows ORDER BY id");
+    add_query(t, db,
+              "SELECT number, CASE WHEN number" IN_ORDER " THEN n_rows END, length(sum)"
+              " FROM buckets ORDER BY number");
+    add_query(t, db, "SELECT sum(n_rows) FROM buckets");
+    add_query(t, db,
+              "SELECT bucket" OF_LABEL ", number, n_rows, length(members), text FROM groups"
+              " ORDER BY 1, 2");
+    add_query(t, db,
+              "SELECT number" OF_LABEL ", sum(n_groups), count(*), min(length(sum))"
+              " FROM group_buckets GROUP BY 1 ORDER BY 1");
+#undef IN_ORDER
+#undef OF_LABEL
+}
+
 static inline text describe(const char *path) {
     text t = {NULL, 0, 0};
     sqlite3 *const db = open_sql(path);
     add_query(&t, db, "SELECT * FROM columns ORDER BY number");
-    add_query(&t, db, "SELECT * FROM rows ORDER BY bucket, id");
-    add_query(&t, db, "SELECT number, n_rows FROM buckets ORDER BY number");
-    add_query(&t, db, "SELECT bucket, number, n_rows, text FROM groups ORDER BY bucket, number");
-    add_query(&t, db, "SELECT number, n_groups FROM group_buckets ORDER BY number");
+    add_rows_and_groups(&t, db);
     add_models(&t, db);
     add_query(&t, db, "SELECT * FROM receipts ORDER BY number");
     (void)sqlite3_close(db);
