@@ -109,11 +109,12 @@ efface_status efface_store_find(efface_store *store, const efface_request *reque
 
 /* ---------------------------------------------------------------- who is not there */
 
+#define MAX_LIKE 100    /* texts tell what texts look like */
 #define MAX_SEEN 100000 /* a hint may not cost more than what it is about */
 
 /* What a text looks like beside those that are kept. */
 typedef struct likeness {
-    bool any, uuids; /* the first of them is a UUID */
+    bool any, uuids; /* all that were seen are UUIDs */
     char *near;      /* one that is easily taken for it, or NULL */
 } likeness;
 
@@ -143,8 +144,7 @@ static efface_status find_likeness(efface_store *store, efface_text_kind kind, c
         if (kept == NULL)
             continue;
         const size_t n = strlen(kept);
-        if (!out->any)
-            out->uuids = ef_uuid_read(kept, n, plain);
+        out->uuids = (out->uuids || !out->any) && ef_uuid_read(kept, n, plain);
         out->any = true;
         if (looks && strcmp(kept, text) != 0 && ef_name_fold_of(kept, n, &fold) &&
             fold.n == wanted.n &&
@@ -154,7 +154,7 @@ static efface_status find_likeness(efface_store *store, efface_text_kind kind, c
         }
         ef_free(kept);
         kept = NULL;
-        if (!looks)
+        if (!looks && i + 1 == MAX_LIKE)
             break;
     }
     (void)sqlite3_finalize(texts);
