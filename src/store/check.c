@@ -120,8 +120,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
     const efface_data *const data = some != NULL ? some : all;
-    if (status == EFFACE_OK)
-        status = ef_record_hot(&record, data, &model, error);
+    EF_THEN(status, ef_record_hot(&record, data, &model, error));
     if (status == EFFACE_OK) {
         ef_writer counts = {0};
         ef_counts_write(&counts, ef_data_whole(data));
@@ -152,9 +151,9 @@ static efface_status check_sums(efface_store *store, void *sums, efface_error *e
     efface_error problem;
     efface_status status =
         told(m->c, ef_models_verify(store, m->n, m->seals, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = told(m->c, ef_sql_number(store, "SELECT count(*) FROM states", &n_found, &problem),
-                      &problem, error);
+    EF_THEN(status,
+            told(m->c, ef_sql_number(store, "SELECT count(*) FROM states", &n_found, &problem),
+                 &problem, error));
     if (status == EFFACE_OK && (uint64_t)n_found + m->n != m->n_parts)
         say_problem(m->c, "the number of parts of states in the store is wrong");
     return status;
@@ -176,8 +175,7 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
         all_read &= checked == EFFACE_OK;
-        if (status == EFFACE_OK)
-            status = ef_store_progress(c->store, i + 1, sums.n, error);
+        EF_THEN(status, ef_store_progress(c->store, i + 1, sums.n, error));
     }
     all_read &= names != NULL || sums.n == 0;
     ef_free(names);
@@ -283,17 +281,14 @@ static efface_status check_store(const checker *c, efface_error *error) {
     if (c->store->foreign[0] != '\0')
         say_problem(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = told(c, check_counts(c, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
+    EF_THEN(status, told(c, check_counts(c, &problem), &problem, error));
+    EF_THEN(status,
+            told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error));
     if (status == EFFACE_OK && all != NULL)
         status = told(c, check_member_sets(c, all, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = check_receipts(c, error);
+    EF_THEN(status, check_receipts(c, error));
     bool all_loaded = all != NULL;
-    if (status == EFFACE_OK)
-        status = c->store->parts->all(c->store, &all_loaded, error);
+    EF_THEN(status, c->store->parts->all(c->store, &all_loaded, error));
     if (status == EFFACE_OK && all_loaded)
         status = c->store->parts->join(c->store, all, false, error);
     if (status == EFFACE_OK && all_loaded)
@@ -309,8 +304,7 @@ efface_status efface_store_check(efface_store *store,
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and found must not be NULL");
     const checker c = {store, found, context};
     efface_status status = store->parts->allows(store, EF_DEED_ALL_ROWS, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, false, error);
+    EF_THEN(status, ef_store_begin(store, false, error));
     if (status != EFFACE_OK)
         return status;
     status = store->parts->agree(store, check_store(&c, error), false, error);

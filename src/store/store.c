@@ -131,8 +131,7 @@ static efface_status require_pragma(efface_store *store, const char *pragma, con
     sqlite3_stmt *statement = NULL;
     bool row = false, ok = false;
     efface_status status = ef_sql_prepare(store, pragma, &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK && row) {
         const char *answer = NULL;
         status = ef_sql_text(store, statement, 0, &answer, error);
@@ -151,23 +150,17 @@ static efface_status require_pragma(efface_store *store, const char *pragma, con
 static efface_status prepare_to_write(efface_store *store, efface_error *error) {
     efface_status status = require_pragma(store, "PRAGMA journal_mode = TRUNCATE", "truncate",
                                           "empty its journal after each request", error);
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, "PRAGMA synchronous = FULL;", error);
-    if (status == EFFACE_OK)
-        status = require_pragma(store, "PRAGMA synchronous", "2", "wait for the disk", error);
-    if (status == EFFACE_OK)
-        status = require_pragma(store, "PRAGMA secure_delete = ON", "1",
-                                "overwrite what is deleted (secure_delete)", error);
-    if (status == EFFACE_OK)
-        status =
-            require_pragma(store, "PRAGMA temp_store", "2", "keep temporary data in memory", error);
+    EF_THEN(status, ef_sql_run(store, "PRAGMA synchronous = FULL;", error));
+    EF_THEN(status, require_pragma(store, "PRAGMA synchronous", "2", "wait for the disk", error));
+    EF_THEN(status, require_pragma(store, "PRAGMA secure_delete = ON", "1",
+                                   "overwrite what is deleted (secure_delete)", error));
+    EF_THEN(status, require_pragma(store, "PRAGMA temp_store", "2", "keep temporary data in memory",
+                                   error));
     /* Of a new file; one that is there keeps its mode. Pages that map others would be taken for
      * pages of trees (page_slack.c). */
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, "PRAGMA auto_vacuum = NONE", error);
-    if (status == EFFACE_OK)
-        status = require_pragma(store, "PRAGMA auto_vacuum", "0",
-                                "leave pages where they are (auto_vacuum)", error);
+    EF_THEN(status, ef_sql_run(store, "PRAGMA auto_vacuum = NONE", error));
+    EF_THEN(status, require_pragma(store, "PRAGMA auto_vacuum", "0",
+                                   "leave pages where they are (auto_vacuum)", error));
     return status;
 }
 
@@ -308,8 +301,7 @@ static efface_status find_receipt_key(efface_store *store, efface_error *error) 
 static efface_status check_format(efface_store *store, efface_error *error) {
     int64_t id = 0, version = 0;
     efface_status status = ef_sql_number(store, "PRAGMA application_id", &id, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_number(store, "PRAGMA user_version", &version, error);
+    EF_THEN(status, ef_sql_number(store, "PRAGMA user_version", &version, error));
     if (status == EFFACE_OK && id != APPLICATION_ID)
         status = ef_fail(error, EFFACE_E_FORMAT, "the file is not a store of efface");
     if (status == EFFACE_OK && version < EF_STORE_VERSION)
@@ -329,18 +321,13 @@ static efface_status check_format(efface_store *store, efface_error *error) {
 /* Within a transaction: what a store is, and whether it is whole enough to go on. */
 static efface_status read_all(efface_store *store, efface_error *error) {
     efface_status status = check_format(store, error);
-    if (status == EFFACE_OK)
-        status = ef_schema_check(store, error);
-    if (status == EFFACE_OK)
-        status = ef_head_read(store, error);
+    EF_THEN(status, ef_schema_check(store, error));
+    EF_THEN(status, ef_head_read(store, error));
     if (status == EFFACE_OK && (store->format == EF_PART_VERSION) != (store->head.n_parts != 0))
         status = ef_store_corrupt(error, "its head does not match its version");
-    if (status == EFFACE_OK)
-        status = find_receipt_key(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_read_columns(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_read_rules(store, error);
+    EF_THEN(status, find_receipt_key(store, error));
+    EF_THEN(status, ef_store_read_columns(store, error));
+    EF_THEN(status, ef_store_read_rules(store, error));
     return status;
 }
 
@@ -416,12 +403,9 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
         return status;
     const ef_head head = store->head;
     status = find_label_kind(store, &labels, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_number(store, "PRAGMA page_count", &n_pages, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_number(store, "PRAGMA freelist_count", &n_free, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_number(store, "PRAGMA page_size", &page_bytes, error);
+    EF_THEN(status, ef_sql_number(store, "PRAGMA page_count", &n_pages, error));
+    EF_THEN(status, ef_sql_number(store, "PRAGMA freelist_count", &n_free, error));
+    EF_THEN(status, ef_sql_number(store, "PRAGMA page_size", &page_bytes, error));
     efface_store_info found = {0};
     if (status == EFFACE_OK)
         found = (efface_store_info){
@@ -446,8 +430,7 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
         };
     if (head.n_parts != 0)
         memcpy(found.parts_id, head.cluster_id, sizeof found.parts_id);
-    if (status == EFFACE_OK)
-        status = store->parts->info(store, &found, error);
+    EF_THEN(status, store->parts->info(store, &found, error));
     status = ef_store_end(store, status, error);
     if (status == EFFACE_OK)
         *info = found;
@@ -479,12 +462,9 @@ void efface_text_free(char *text) {
 efface_status efface_store_compact(efface_store *store, efface_error *error) {
     efface_status status = ef_store_may_write(store, error);
     /* The head is read to see that this is a store that may be rewritten. */
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, EFFACE_OK, error);
-    if (status == EFFACE_OK)
-        status = ef_store_connect(store, error);
+    EF_THEN(status, ef_store_begin(store, true, error));
+    EF_THEN(status, ef_store_end(store, EFFACE_OK, error));
+    EF_THEN(status, ef_store_connect(store, error));
     if (status == EFFACE_OK) {
         status = ef_sql_run(store, "VACUUM", error);
         ef_store_disconnect(store);

@@ -86,8 +86,7 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
         options = &defaults;
     efface_status status = check_options(options, error);
     format found = CSV;
-    if (status == EFFACE_OK)
-        status = tell_format(reader, &found, error);
+    EF_THEN(status, tell_format(reader, &found, error));
     if (status != EFFACE_OK)
         return status;
     if (found == CSV)
@@ -119,8 +118,7 @@ efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error 
     if (labels == NULL)
         return ef_fail_memory(error);
     efface_status status = read_labels(reader, labels, n_rows, error);
-    if (status == EFFACE_OK)
-        status = ef_data_set_labels(data, labels, error);
+    EF_THEN(status, ef_data_set_labels(data, labels, error));
     ef_free(labels);
     return status;
 }

@@ -305,8 +305,7 @@ static efface_status begin_rows(const ef_file_array *array, const efface_load_op
                                 size_t n_rows, efface_data **data, chunk *to, efface_error *error) {
     const size_t n_values = n_rows * (size_t)array->n_columns;
     efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
-    if (status == EFFACE_OK)
-        status = ef_offsets_choose(*data, options, error);
+    EF_THEN(status, ef_offsets_choose(*data, options, error));
     if (status == EFFACE_OK) /* codes are numbers here, but a column that is named must be there */
         status = ef_categories_choose(*data, options, NULL, error);
     if (status != EFFACE_OK)
@@ -339,8 +338,8 @@ efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
     const range wanted = range_of(array, options);
     efface_rounding rounding = {.n_columns = 0};
     status = begin_rows(array, options, chunk_rows, &data, &rows, error);
-    if (status == EFFACE_OK)
-        status = ef_reader_skip(reader, wanted.begin * d * element_bytes(array->element), error);
+    EF_THEN(status,
+            ef_reader_skip(reader, wanted.begin * d * element_bytes(array->element), error));
     for (uint64_t row = wanted.begin; row < wanted.end && status == EFFACE_OK;) {
         const uint64_t left = wanted.end - row;
         const size_t n = left < chunk_rows ? (size_t)left : chunk_rows;
@@ -348,10 +347,8 @@ efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
         if (status == EFFACE_OK && options->rounding != NULL && rows.wide != NULL)
             status =
                 efface_rounding_add(&rounding, n, (uint32_t)d, rows.wide, 0, rows.offsets, error);
-        if (status == EFFACE_OK)
-            status = reserve_set(reader, (size_t)(wanted.end - wanted.begin), data, n, error);
-        if (status == EFFACE_OK)
-            status = add_chunk(data, &rows, row, n, error);
+        EF_THEN(status, reserve_set(reader, (size_t)(wanted.end - wanted.begin), data, n, error));
+        EF_THEN(status, add_chunk(data, &rows, row, n, error));
         row += n;
     }
     if (status == EFFACE_OK && wanted.end == array->n_rows)

@@ -234,18 +234,15 @@ static efface_status begin_rows(ef_csv_loader *l, efface_error *error) {
     if (l->csv.n_fields == 0)
         return fail_no_rows(&l->csv, error);
     status = ef_csv_columns(&l->csv, l->options, &l->columns, error);
-    if (status == EFFACE_OK)
-        status = efface_data_create(l->columns.n_values, &l->data, error);
+    EF_THEN(status, efface_data_create(l->columns.n_values, &l->data, error));
     if (status == EFFACE_OK && !allocate_batch(l))
         status = ef_fail_memory(error);
     if (status != EFFACE_OK)
         return status;
     if (l->columns.header)
         status = name_columns(l, error);
-    if (status == EFFACE_OK)
-        status = ef_offsets_choose(l->data, l->options, error);
-    if (status == EFFACE_OK)
-        status = ef_categories_choose(l->data, l->options, l->categories, error);
+    EF_THEN(status, ef_offsets_choose(l->data, l->options, error));
+    EF_THEN(status, ef_categories_choose(l->data, l->options, l->categories, error));
     if (l->options->missing != 0)
         efface_data_allow_missing(l->data);
     return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;
@@ -272,19 +269,16 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
     efface_status status = ef_csv_open(&l.csv, reader, options->delimiter, error);
     if (status == EFFACE_OK && options->texts != NULL)
         status = efface_texts_create(&l.texts, error);
-    if (status == EFFACE_OK)
-        status = begin_rows(&l, error);
+    EF_THEN(status, begin_rows(&l, error));
     while (status == EFFACE_OK && l.csv.n_fields > 0) {
         if (is_wanted(&l))
             status = read_row(&l, error);
         else
             pass_row(&l);
         l.n_read++;
-        if (status == EFFACE_OK)
-            status = ef_csv_next(&l.csv, error);
+        EF_THEN(status, ef_csv_next(&l.csv, error));
     }
-    if (status == EFFACE_OK)
-        status = flush_batch(&l, error);
+    EF_THEN(status, flush_batch(&l, error));
     if (status == EFFACE_OK && l.n_read == 0)
         status = fail_no_rows(&l.csv, error);
     if (status == EFFACE_OK && l.texts != NULL)
@@ -322,8 +316,7 @@ static efface_status read_labels(ef_csv *csv, int64_t *labels, size_t n_rows, ef
                               "there must be one label for each row",
                               n_rows);
         status = ef_read_label_number(csv, 0, &labels[n++], error);
-        if (status == EFFACE_OK)
-            status = ef_csv_next(csv, error);
+        EF_THEN(status, ef_csv_next(csv, error));
     }
     if (status == EFFACE_OK && n != n_rows)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, 0, 0,
@@ -337,8 +330,7 @@ efface_status ef_csv_load_labels(ef_reader *reader, int64_t *labels, size_t n_ro
                                  efface_error *error) {
     ef_csv csv;
     efface_status status = ef_csv_open(&csv, reader, 0, error);
-    if (status == EFFACE_OK)
-        status = read_labels(&csv, labels, n_rows, error);
+    EF_THEN(status, read_labels(&csv, labels, n_rows, error));
     ef_csv_close(&csv);
     return status;
 }

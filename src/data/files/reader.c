@@ -203,8 +203,7 @@ static efface_status begin_reader(ef_reader *reader, efface_error *error) {
     reader->capacity = is_short ? (size_t)reader->n_source_bytes + SPARE_BYTES : BUFFER_BYTES;
     reader->bytes = ef_alloc(reader->capacity, 1);
     efface_status status = reader->bytes != NULL ? EFFACE_OK : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_reader_fill(reader, 2, error);
+    EF_THEN(status, ef_reader_fill(reader, 2, error));
     if (status == EFFACE_OK && ef_reader_available(reader) >= 2 && reader->bytes[0] == 0x1F &&
         reader->bytes[1] == 0x8B)
         status = begin_inflate(reader, error);

@@ -39,8 +39,7 @@ efface_status efface_data_order_columns(efface_data *data, const uint32_t *sourc
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and source must not be NULL");
     const uint32_t d = data->n_columns;
     efface_status status = ef_data_check_whole(data, error);
-    if (status == EFFACE_OK)
-        status = check_order(data, source, error);
+    EF_THEN(status, check_order(data, source, error));
     if (status != EFFACE_OK)
         return status;
     const size_t side_by_side = EF_PANEL * sizeof *data->values;

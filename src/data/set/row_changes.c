@@ -201,10 +201,8 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
 efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_error *error) {
     int64_t total_weight;
     efface_status status = check_rows(data, rows, 0, &total_weight, error);
-    if (status == EFFACE_OK)
-        status = reserve_more(data, rows->n_rows, error);
-    if (status == EFFACE_OK)
-        status = spell_out_beside(data, rows, error);
+    EF_THEN(status, reserve_more(data, rows->n_rows, error));
+    EF_THEN(status, spell_out_beside(data, rows, error));
     if (status != EFFACE_OK)
         return status;
 
@@ -349,8 +347,7 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
                                 efface_data **out, efface_error *error) {
     efface_data *copy = NULL;
     efface_status status = efface_data_create(data->n_columns, &copy, error);
-    if (status == EFFACE_OK)
-        status = ef_data_reserve(copy, n, error);
+    EF_THEN(status, ef_data_reserve(copy, n, error));
     if (status == EFFACE_OK) {
         copy->ids.own = ef_alloc(copy->capacity, sizeof *copy->ids.own);
         status = copy->ids.own != NULL ? EFFACE_OK : ef_fail_memory(error);
@@ -401,8 +398,7 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
     efface_status status = ef_data_check_whole(data, error);
-    if (status == EFFACE_OK)
-        status = ef_data_prepare_remove(data, ids, n_ids, error);
+    EF_THEN(status, ef_data_prepare_remove(data, ids, n_ids, error));
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < n_ids; i++)
@@ -427,8 +423,7 @@ efface_status ef_data_replace(efface_data *data, const efface_rows *rows, efface
     /* Without new weights the old ones stay: the check then counts 1 a row, and is not used. */
     int64_t total_weight;
     status = check_rows(data, rows, replaced, &total_weight, error);
-    if (status == EFFACE_OK)
-        status = spell_out_beside(data, rows, error);
+    EF_THEN(status, spell_out_beside(data, rows, error));
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < rows->n_rows; i++) {

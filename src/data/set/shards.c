@@ -260,12 +260,10 @@ static ef_shard *make_part(uint32_t n_columns) {
 static efface_status join(efface_data *data, ef_team *team, efface_error *error) {
     efface_status status = check_alike(team, data, error);
     bool apart = false;
-    if (status == EFFACE_OK)
-        status = lie_apart(team, data, &apart, error);
+    EF_THEN(status, lie_apart(team, data, &apart, error));
     if (status == EFFACE_OK && !apart)
         status = look_for_duplicates(team, data, error);
-    if (status == EFFACE_OK)
-        status = count_all(data, error);
+    EF_THEN(status, count_all(data, error));
     return status == EFFACE_OK ? check_weight(data->part, error) : status;
 }
 

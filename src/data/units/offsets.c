@@ -38,8 +38,7 @@ efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
             "offsets must be set before the first row is added, but the set has rows already");
     bool any = false;
     efface_status status = ef_data_check_whole(data, error);
-    if (status == EFFACE_OK)
-        status = check_offsets(data->n_columns, offsets, &any, error);
+    EF_THEN(status, check_offsets(data->n_columns, offsets, &any, error));
     if (status != EFFACE_OK)
         return status;
     double *copy = NULL;
@@ -92,8 +91,7 @@ efface_status ef_offsets_choose(efface_data *data, const efface_load_options *op
             taken[column] = true;
         }
     }
-    if (status == EFFACE_OK)
-        status = efface_data_set_offsets(data, values, error);
+    EF_THEN(status, efface_data_set_offsets(data, values, error));
     ef_free(values);
     ef_free(taken);
     return status;

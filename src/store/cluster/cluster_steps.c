@@ -51,10 +51,8 @@ static efface_status forget_in_parts(efface_store *store, ef_task *task, bool on
     ef_rows_of_parts rows = {.n_rows = 0};
     efface_status status =
         ef_request_share(ef_store_team(store), task->change->request, &shared, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_of_parts_find(store, &shared.request, 0, &rows, error);
-    if (status == EFFACE_OK)
-        status = keep_ids(task, ef_ids_of_parts(&rows), rows.n_rows, error);
+    EF_THEN(status, ef_rows_of_parts_find(store, &shared.request, 0, &rows, error));
+    EF_THEN(status, keep_ids(task, ef_ids_of_parts(&rows), rows.n_rows, error));
     const ef_row_change change = {.leave = rows.all != NULL ? rows.all : rows.here.data,
                                   .ids = ef_ids_of_parts(&rows),
                                   .n_rows = rows.n_rows,
@@ -109,10 +107,8 @@ static efface_status share_rows(efface_store *store, const efface_data *data, co
                                ? ef_fail_memory(error)
                                : ef_team_share(ef_store_team(store), &w.bytes, &w.n_bytes, error);
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
-    if (status == EFFACE_OK)
-        status = ef_store_new_set(store, &to->data, error);
-    if (status == EFFACE_OK)
-        status = efface_texts_create(&to->texts, error);
+    EF_THEN(status, ef_store_new_set(store, &to->data, error));
+    EF_THEN(status, efface_texts_create(&to->texts, error));
     if (status == EFFACE_OK) {
         to->id_kind = (efface_ids)ef_read_u32(&r);
         to->owner_kind = (efface_ids)ef_read_u32(&r);
@@ -156,20 +152,16 @@ static efface_status take_new(efface_store *store, const efface_store_change *ch
     uint64_t drawn = ids != NULL && !ef_data_is_named(data), which = 0;
     bool any = true, none = false;
     efface_status status = ids == NULL && ef_store_leads(store) ? ef_fail_memory(error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_team_broadcast(team, &drawn, sizeof drawn, 0, error);
+    EF_THEN(status, ef_team_broadcast(team, &drawn, sizeof drawn, 0, error));
     do {
         shared_rows_free(rows);
         if (status == EFFACE_OK && drawn != 0 && ids != NULL)
             status = ef_draw_distinct(ids, data->n_rows, error);
-        if (status == EFFACE_OK)
-            status = share_rows(store, data, ids, change->texts, rows, error);
-        if (status == EFFACE_OK)
-            status = find_in_part(store, rows, &any, &which, error);
+        EF_THEN(status, share_rows(store, data, ids, change->texts, rows, error));
+        EF_THEN(status, find_in_part(store, rows, &any, &which, error));
         if (status == EFFACE_OK && any && drawn == 0)
             status = ef_fail_known_id(which, error);
-        if (status == EFFACE_OK)
-            status = ef_team_all(team, !any, &none, error);
+        EF_THEN(status, ef_team_all(team, !any, &none, error));
     } while (status == EFFACE_OK && !none);
     *draws = drawn != 0;
     ef_free(ids);
@@ -209,9 +201,8 @@ static efface_status pick_own(efface_store *store, const ef_part_tasks *tasks, e
                            NULL, NULL);
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
     efface_status status = w.failed ? ef_fail_memory(error) : ef_store_new_set(store, out, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_row_bytes_read(&r, tasks->begins[part + 1] - tasks->begins[part], *out, NULL, error);
+    EF_THEN(status, ef_row_bytes_read(&r, tasks->begins[part + 1] - tasks->begins[part], *out, NULL,
+                                      error));
     ef_free(w.bytes);
     return status;
 }
@@ -225,10 +216,8 @@ static efface_status learn_in_parts(efface_store *store, ef_task *task, efface_e
     efface_status status = ef_store_leads(store) ? ef_check_kinds(store, data, error) : EFFACE_OK;
     if (status == EFFACE_OK && ef_store_leads(store))
         status = ef_check_weight(store->cluster->total_weight, data->total_weight, error);
-    if (status == EFFACE_OK)
-        status = take_new(store, task->change, &rows, &task->draws, error);
-    if (status == EFFACE_OK)
-        status = choose_parts(&rows, &store->head, &order, &begins, error);
+    EF_THEN(status, take_new(store, task->change, &rows, &task->draws, error));
+    EF_THEN(status, choose_parts(&rows, &store->head, &order, &begins, error));
     ef_part_tasks tasks = {.kind = EFFACE_CHANGE_LEARN,
                            .id_kind = rows.id_kind,
                            .owner_kind = rows.owner_kind,
@@ -237,17 +226,14 @@ static efface_status learn_in_parts(efface_store *store, ef_task *task, efface_e
                            .texts = rows.texts,
                            .order = order,
                            .begins = begins};
-    if (status == EFFACE_OK)
-        status = pick_own(store, &tasks, &own, error);
+    EF_THEN(status, pick_own(store, &tasks, &own, error));
     const size_t n = rows.data != NULL ? rows.data->n_rows : 0;
     const ef_row_change change = {.come = rows.data, .here = own, .ids = rows.ids, .n_rows = n};
     report->n_requested = report->n_learned = n;
-    if (status == EFFACE_OK)
-        status = keep_ids(task, rows.ids, n, error);
+    EF_THEN(status, keep_ids(task, rows.ids, n, error));
     if (status == EFFACE_OK && n != 0)
         status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK)
-        status = do_tasks(store, &tasks, error);
+    EF_THEN(status, do_tasks(store, &tasks, error));
     efface_data_free(own);
     ef_free(order);
     ef_free(begins);
@@ -265,12 +251,10 @@ static efface_status make_updated(efface_store *store, const efface_store_change
     efface_status status = EFFACE_OK;
     if (ef_store_leads(store)) {
         status = ef_make_updated(old->all, change->data, &made, error);
-        if (status == EFFACE_OK)
-            status = ef_check_weight(store->cluster->total_weight - old->all->total_weight,
-                                     made->total_weight, error);
+        EF_THEN(status, ef_check_weight(store->cluster->total_weight - old->all->total_weight,
+                                        made->total_weight, error));
     }
-    if (status == EFFACE_OK)
-        status = share_rows(store, made, ef_ids_of_parts(old), change->texts, rows, error);
+    EF_THEN(status, share_rows(store, made, ef_ids_of_parts(old), change->texts, rows, error));
     efface_data_free(made);
     return status;
 }
@@ -287,14 +271,10 @@ static efface_status update_in_parts(efface_store *store, ef_task *task, efface_
     efface_status status = leads && ids == NULL ? ef_fail_memory(error) : EFFACE_OK;
     if (status == EFFACE_OK && leads)
         status = ef_check_kinds(store, data, error);
-    if (status == EFFACE_OK)
-        status = ef_request_share(ef_store_team(store), &asked, &shared, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_of_parts_find(store, &shared.request, 0, &old, error);
-    if (status == EFFACE_OK)
-        status = make_updated(store, task->change, &old, &rows, error);
-    if (status == EFFACE_OK)
-        status = keep_ids(task, rows.ids, old.n_rows, error);
+    EF_THEN(status, ef_request_share(ef_store_team(store), &asked, &shared, error));
+    EF_THEN(status, ef_rows_of_parts_find(store, &shared.request, 0, &old, error));
+    EF_THEN(status, make_updated(store, task->change, &old, &rows, error));
+    EF_THEN(status, keep_ids(task, rows.ids, old.n_rows, error));
     const ef_row_change change = {.leave = leads ? old.all : old.here.data,
                                   .come = rows.data,
                                   .ids = rows.ids,
@@ -309,8 +289,7 @@ static efface_status update_in_parts(efface_store *store, ef_task *task, efface_
                            .rows = rows.data,
                            .texts = rows.texts,
                            .begins = old.begins};
-    if (status == EFFACE_OK)
-        status = do_tasks(store, &tasks, error);
+    EF_THEN(status, do_tasks(store, &tasks, error));
     shared_rows_free(&rows);
     ef_rows_of_parts_free(&old);
     ef_free(shared.bytes);

@@ -93,8 +93,7 @@ static efface_status look_at_parts(efface_store *store, last_request *last, bool
     if (status == EFFACE_OK && ef_store_leads(store))
         status = ef_journal_find(store, &has_journal, error);
     *last = (last_request){head->n_requests, has_journal};
-    if (status == EFFACE_OK)
-        status = ef_team_broadcast(c->team, last, sizeof *last, 0, error);
+    EF_THEN(status, ef_team_broadcast(c->team, last, sizeof *last, 0, error));
     if (status != EFFACE_OK)
         return status;
     const uint64_t lag = last->n_requests - head->n_requests;
@@ -121,20 +120,17 @@ static efface_status finish_request(efface_store *store, uint64_t n_requests, ef
     ef_decoder task = {.bytes = NULL};
     const bool leads = ef_store_leads(store);
     efface_status status = leads ? ef_journal_read(store, &bytes, &n_bytes, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_team_share(team, &bytes, &n_bytes, error);
+    EF_THEN(status, ef_team_share(team, &bytes, &n_bytes, error));
     if (status == EFFACE_OK && store->head.n_requests != n_requests) {
         status = ef_journal_task(bytes, n_bytes, store->head.part, &task, error);
-        if (status == EFFACE_OK)
-            status = ef_part_task_do(store, task, error);
+        EF_THEN(status, ef_part_task_do(store, task, error));
     }
     store->head_changed = true;
     if (!leads)
         status = ef_file_end(store, status, error);
     status = ef_team_agree(team, status, error);
     if (leads) {
-        if (status == EFFACE_OK)
-            status = ef_journal_drop(store, error);
+        EF_THEN(status, ef_journal_drop(store, error));
         status = ef_file_end(store, status, error);
     }
     ef_free(bytes);
@@ -183,8 +179,7 @@ efface_status ef_cluster_begin(efface_store *store, bool writes, efface_error *e
         if (status == EFFACE_OK && !behind)
             return EFFACE_OK;
         (void)ef_file_end(store, EFFACE_E_BUSY, NULL);
-        if (status == EFFACE_OK)
-            status = wait_for_others(store, since, &again, error);
+        EF_THEN(status, wait_for_others(store, since, &again, error));
         if (status == EFFACE_OK && !again)
             status = fail_unfinished(team, error);
         if (status != EFFACE_OK)
@@ -272,8 +267,7 @@ efface_status ef_cluster_end(efface_store *store, efface_status status, efface_e
     ef_cluster *const c = store->cluster;
     const bool writes = store->in_write;
     const bool has_journal = c->is_request && store->head.n_parts > 1;
-    if (status == EFFACE_OK)
-        status = ef_file_prepare(store, error);
+    EF_THEN(status, ef_file_prepare(store, error));
     if (status == EFFACE_OK && c->journal.n_bytes != 0)
         status = ef_journal_write(store, &c->journal, error);
     ef_free(c->journal.bytes);

@@ -45,19 +45,15 @@ static efface_status begin_folder(making *m, efface_error *error) {
         status = ef_fail_memory(error);
     if (status == EFFACE_OK && team->group.rank == 0) {
         status = make_folder(m, error);
-        if (status == EFFACE_OK)
-            status = ef_folder_check_free(m->folder, true, error);
-        if (status == EFFACE_OK)
-            status = ef_new_file_begin(&m->manifest_file, m->manifest_path, false, error);
+        EF_THEN(status, ef_folder_check_free(m->folder, true, error));
+        EF_THEN(status, ef_new_file_begin(&m->manifest_file, m->manifest_path, false, error));
         randombytes_buf(m->manifest.id, sizeof m->manifest.id);
         m->manifest.n_parts = team->group.size;
     }
-    if (status == EFFACE_OK)
-        status = ef_team_broadcast(m->team, &m->manifest, sizeof m->manifest, 0, error);
+    EF_THEN(status, ef_team_broadcast(m->team, &m->manifest, sizeof m->manifest, 0, error));
     if (status == EFFACE_OK && team->group.rank != 0) {
         status = make_folder(m, error);
-        if (status == EFFACE_OK)
-            status = ef_folder_check_free(m->folder, false, error);
+        EF_THEN(status, ef_folder_check_free(m->folder, false, error));
     }
     /* Nobody removes anything before all have looked. */
     status = ef_team_agree(m->team, status, error);
@@ -76,8 +72,7 @@ static efface_status place_manifest(making *m, efface_error *error) {
         status = ef_manifest_write(m->manifest_file.file, &m->manifest, m->manifest_path, error);
         if (status == EFFACE_OK && m->made_folder)
             status = ef_sync_name(m->folder, error);
-        if (status == EFFACE_OK)
-            status = ef_new_file_place(&m->manifest_file, error);
+        EF_THEN(status, ef_new_file_place(&m->manifest_file, error));
     }
     return ef_team_agree(m->team, status, error);
 }
@@ -126,8 +121,7 @@ static efface_status share_kinds(ef_team *team, const efface_data *data, ef_head
                          data->owners != NULL && data->owner_kind == EFFACE_IDS_NUMBERS,
                          data->owners != NULL && data->owner_kind == EFFACE_IDS_TEXT};
     efface_status status = ef_team_sum(team, counts, 4, error);
-    if (status == EFFACE_OK)
-        status = unite_kinds(team, counts, "ids", &head->id_kind, error);
+    EF_THEN(status, unite_kinds(team, counts, "ids", &head->id_kind, error));
     return status == EFFACE_OK ? unite_kinds(team, counts + 2, "owners", &head->owner_kind, error)
                                : status;
 }
@@ -142,8 +136,7 @@ static efface_status share_head(const making *m, const efface_data *data,
         ef_names_digest(data->names, data->offsets, data->n_columns, head->names_digest, error);
     memcpy(names, head->names_digest, sizeof names);
     const ef_head own = *head;
-    if (status == EFFACE_OK)
-        status = ef_team_broadcast(m->team, head, sizeof *head, 0, error);
+    EF_THEN(status, ef_team_broadcast(m->team, head, sizeof *head, 0, error));
     if (status == EFFACE_OK && memcmp(names, head->names_digest, sizeof names) != 0)
         status = ef_fail(error, EFFACE_E_ARGUMENT,
                          "the columns of this rank and those of rank 0 have different names");
@@ -169,8 +162,7 @@ static efface_status make_parts(making *m, const efface_store_options *options,
     efface_store_options how = *options;
     how.group = NULL;
     efface_status status = begin_folder(m, error);
-    if (status == EFFACE_OK)
-        status = share_head(m, what->data, options, &head, error);
+    EF_THEN(status, share_head(m, what->data, options, &head, error));
     if (status == EFFACE_OK) {
         m->made_part = true; /* even a failure may leave the file, if only its name is in doubt */
         status = ef_store_make(m->part, &how, &head, fill_part, what, error);

@@ -45,10 +45,8 @@ efface_status ef_cluster_follow(efface_store *store, const ef_row_change *change
                                 efface_store_report *report, efface_error *error) {
     ef_following f = {.store = store, .change = change};
     efface_status status = ef_store_leads(store) ? ef_following_try(&f, report, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = share_waiting(&f, report, error);
-    if (status == EFFACE_OK)
-        status = ef_following_finish(&f, error);
+    EF_THEN(status, share_waiting(&f, report, error));
+    EF_THEN(status, ef_following_finish(&f, error));
     if (!ef_store_leads(store)) {
         ef_free(report->models);
         report->models = NULL;
@@ -65,16 +63,11 @@ static efface_status add_in_parts(efface_store *store, ef_record *record,
                                   efface_model **model, efface_error *error) {
     const ef_parts *const parts = store->parts;
     efface_status status = parts->lead(store, ef_model_check_free, record->name, NULL, 0, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_load(store, record->columns, record->n_columns, data, NULL, error);
-    if (status == EFFACE_OK)
-        status = parts->join(store, *data, false, error);
-    if (status == EFFACE_OK)
-        status = ef_model_fit_asked(store, record, asked, *data, model, error);
-    if (status == EFFACE_OK)
-        status = parts->write_model(store, record, *model, ef_data_whole(*data), true, error);
-    if (status == EFFACE_OK)
-        status = ef_model_note_added(store, record, error);
+    EF_THEN(status, ef_rows_load(store, record->columns, record->n_columns, data, NULL, error));
+    EF_THEN(status, parts->join(store, *data, false, error));
+    EF_THEN(status, ef_model_fit_asked(store, record, asked, *data, model, error));
+    EF_THEN(status, parts->write_model(store, record, *model, ef_data_whole(*data), true, error));
+    EF_THEN(status, ef_model_note_added(store, record, error));
     return status == EFFACE_OK ? ef_store_read_rules(store, error) : status;
 }
 
@@ -88,8 +81,7 @@ efface_status ef_cluster_add(efface_store *store, const efface_new_model *asked,
     if (status != EFFACE_OK)
         return status;
     status = ef_record_new(store, asked, &record, error);
-    if (status == EFFACE_OK)
-        status = add_in_parts(store, &record, asked, &data, &made, error);
+    EF_THEN(status, add_in_parts(store, &record, asked, &data, &made, error));
     status = ef_store_end(store, status, error);
     if (status == EFFACE_OK) {
         *model = made;

@@ -88,8 +88,7 @@ efface_status ef_part_open(const char *folder, const ef_manifest *manifest, uint
     if (path == NULL)
         return ef_fail_memory(error);
     efface_status status = ef_store_open_alone(path, &how, &store, error);
-    if (status == EFFACE_OK)
-        status = check_part(store, manifest, part, path, error);
+    EF_THEN(status, check_part(store, manifest, part, path, error));
     ef_free(path);
     if (status == EFFACE_OK)
         *out = store;
@@ -112,10 +111,9 @@ static efface_status open_own(const char *path, const efface_store_options *opti
     ef_team *const team = cluster->team;
     efface_store *store = NULL;
     efface_status status = ef_shared_manifest(team, path, &cluster->manifest, error);
-    if (status == EFFACE_OK)
-        status = check_size(team, &cluster->manifest, path, error);
-    if (status == EFFACE_OK)
-        status = ef_part_open(path, &cluster->manifest, team->group.rank, options, &store, error);
+    EF_THEN(status, check_size(team, &cluster->manifest, path, error));
+    EF_THEN(status,
+            ef_part_open(path, &cluster->manifest, team->group.rank, options, &store, error));
     if (status == EFFACE_OK) {
         cluster->folder = folder_of(store);
         if (cluster->folder == NULL)
@@ -179,12 +177,9 @@ efface_status ef_cluster_info(efface_store *store, efface_store_info *info, effa
                       (int64_t)info->n_models,   (int64_t)info->n_receipts};
     uint64_t labels = info->labels != EFFACE_IDS_DETECT ? (uint64_t)info->labels : UINT64_MAX;
     efface_status status = ef_team_sum(team, sums, sizeof sums / sizeof sums[0], error);
-    if (status == EFFACE_OK)
-        status = ef_team_least(team, &labels, 1, 1, error);
-    if (status == EFFACE_OK)
-        status = count_member_sets(store, EF_MEMBER_OWNER, &info->n_owners, error);
-    if (status == EFFACE_OK)
-        status = count_member_sets(store, EF_MEMBER_LABEL, &info->n_labels, error);
+    EF_THEN(status, ef_team_least(team, &labels, 1, 1, error));
+    EF_THEN(status, count_member_sets(store, EF_MEMBER_OWNER, &info->n_owners, error));
+    EF_THEN(status, count_member_sets(store, EF_MEMBER_LABEL, &info->n_labels, error));
     info->n_rows = (uint64_t)sums[0];
     info->n_unowned_rows = (uint64_t)sums[1];
     info->file_bytes = (uint64_t)sums[2];

@@ -54,8 +54,7 @@ static efface_status task_forget(efface_store *store, ef_decoder *task, uint64_t
         ids[i] = ef_read_u64(task);
     efface_status status =
         ids != NULL ? look_up_all(store, ids, (size_t)n, &found, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_rows_delete(store, &found, error);
+    EF_THEN(status, ef_rows_delete(store, &found, error));
     ef_found_free(&found);
     ef_free(ids);
     return status;
@@ -93,10 +92,8 @@ static efface_status task_replace(efface_store *store, const efface_data *rows,
     uint64_t *const ids = ef_list_ids(rows);
     efface_status status =
         ids != NULL ? look_up_all(store, ids, rows->n_rows, &found, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = task_put_in_order(rows, found.data, &made, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_replace(store, &found, made, texts, error);
+    EF_THEN(status, task_put_in_order(rows, found.data, &made, error));
+    EF_THEN(status, ef_rows_replace(store, &found, made, texts, error));
     efface_data_free(made);
     ef_found_free(&found);
     ef_free(ids);
@@ -112,8 +109,7 @@ static efface_status take_rows(efface_store *store, efface_change_kind kind, ef_
         efface_data_allow_missing(rows);
         status = efface_texts_create(&texts, error);
     }
-    if (status == EFFACE_OK)
-        status = ef_row_bytes_read(task, n, rows, texts, error);
+    EF_THEN(status, ef_row_bytes_read(task, n, rows, texts, error));
     if (status == EFFACE_OK && kind == EFFACE_CHANGE_UPDATE)
         status = task_replace(store, rows, texts, error);
     else if (status == EFFACE_OK)

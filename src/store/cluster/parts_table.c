@@ -67,8 +67,7 @@ static efface_status parts_share(efface_store *store, ef_share_work *work, const
     size_t n = 0;
     efface_status status =
         ef_store_leads(store) ? work(store, context, &own, &n, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_team_share(ef_store_team(store), &own, &n, error);
+    EF_THEN(status, ef_team_share(ef_store_team(store), &own, &n, error));
     if (status != EFFACE_OK) {
         ef_free(own);
         return status;

@@ -53,10 +53,8 @@ static efface_status read_whole_row(ef_decoder *r, float *values, efface_data *r
     for (uint32_t j = 0; j < rows->n_columns; j++)
         values[j] = ef_read_f32(r);
     efface_status status = read_row_text(r, texts, EFFACE_TEXT_ID, id, error);
-    if (status == EFFACE_OK)
-        status = read_row_text(r, texts, EFFACE_TEXT_OWNER, owner, error);
-    if (status == EFFACE_OK)
-        status = read_row_text(r, texts, EFFACE_TEXT_LABEL, (uint64_t)label, error);
+    EF_THEN(status, read_row_text(r, texts, EFFACE_TEXT_OWNER, owner, error));
+    EF_THEN(status, read_row_text(r, texts, EFFACE_TEXT_LABEL, (uint64_t)label, error));
     if (status != EFFACE_OK || r->failed)
         return status;
     const efface_rows row = {.n_rows = 1,

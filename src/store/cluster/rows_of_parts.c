@@ -38,8 +38,7 @@ efface_status ef_request_share(ef_team *team, const efface_request *asked, ef_sh
         bytes = (unsigned char *)words;
         n_bytes = n * sizeof *words;
     }
-    if (status == EFFACE_OK)
-        status = ef_team_share(team, &bytes, &n_bytes, error);
+    EF_THEN(status, ef_team_share(team, &bytes, &n_bytes, error));
     if (status != EFFACE_OK) {
         if (team->group.rank == 0)
             ef_free(bytes);
@@ -84,8 +83,7 @@ static efface_status judge_missing(efface_store *store, const efface_request *re
         if (found)
             ef_free(group.text);
     }
-    if (status == EFFACE_OK)
-        status = ef_team_sum(ef_store_team(store), there, n, error);
+    EF_THEN(status, ef_team_sum(ef_store_team(store), there, n, error));
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
         if (there[request->n_ids + i] == 0)
             ef_absent_note(&missing, "owner", request->owners[i], 1);
@@ -138,8 +136,7 @@ static efface_status gather_rows(efface_store *store, uint32_t to, ef_rows_of_pa
     if (status == EFFACE_OK && bytes.bytes != NULL) {
         ef_decoder r = {.bytes = bytes.bytes, .n_bytes = bytes.begins[team->group.size]};
         status = ef_store_new_set(store, &rows->all, error);
-        if (status == EFFACE_OK)
-            status = ef_row_bytes_read(&r, rows->n_rows, rows->all, NULL, error);
+        EF_THEN(status, ef_row_bytes_read(&r, rows->n_rows, rows->all, NULL, error));
     }
     ef_gathered_free(&bytes);
     ef_free(w.bytes);
@@ -154,10 +151,8 @@ efface_status ef_rows_of_parts_find(efface_store *store, const efface_request *r
     here.missing = EFFACE_MISSING_SKIP;
     *rows = (ef_rows_of_parts){.n_rows = 0};
     efface_status status = ef_rows_find(store, &here, &rows->here, &n_missing_here, error);
-    if (status == EFFACE_OK)
-        status = judge_missing(store, request, rows, error);
-    if (status == EFFACE_OK)
-        status = share_ids(store, rows, error);
+    EF_THEN(status, judge_missing(store, request, rows, error));
+    EF_THEN(status, share_ids(store, rows, error));
     return status == EFFACE_OK ? gather_rows(store, to, rows, error) : status;
 }
 
@@ -166,8 +161,7 @@ efface_status ef_cluster_find(efface_store *store, const efface_request *asked, 
     ef_shared_request shared = {.bytes = NULL};
     ef_rows_of_parts rows = {.n_rows = 0};
     efface_status status = ef_request_share(ef_store_team(store), asked, &shared, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_of_parts_find(store, &shared.request, EFFACE_EVERY_RANK, &rows, error);
+    EF_THEN(status, ef_rows_of_parts_find(store, &shared.request, EFFACE_EVERY_RANK, &rows, error));
     if (status == EFFACE_OK) {
         *out = rows.all;
         rows.all = NULL;

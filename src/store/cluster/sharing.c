@@ -236,10 +236,8 @@ efface_status ef_shared_member_sets(efface_store *store, ef_member_kind kind, bo
     efface_status status = ef_member_sets_each(store, encode_member_set, &g, error);
     if (status == EFFACE_OK && g.w.failed)
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_team_gather(team, g.w.bytes, g.w.n_bytes, EFFACE_EVERY_RANK, &all, error);
-    if (status == EFFACE_OK)
-        status = decode_member_sets(&all, team->group.size, list, error);
+    EF_THEN(status, ef_team_gather(team, g.w.bytes, g.w.n_bytes, EFFACE_EVERY_RANK, &all, error));
+    EF_THEN(status, decode_member_sets(&all, team->group.size, list, error));
     if (status != EFFACE_OK)
         ef_member_set_list_free(list);
     ef_gathered_free(&all);

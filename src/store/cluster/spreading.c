@@ -63,8 +63,7 @@ static efface_status lock_old(spreading *s, efface_error *error) {
     status = ef_team_agree(s->team, status, error);
     for (uint32_t i = leads ? 1 : 0; status == EFFACE_OK && i < s->n_old; i++)
         status = ef_file_begin(s->old[i], true, error);
-    if (status == EFFACE_OK)
-        status = ef_shared_manifest(s->team, s->folder, &now, error);
+    EF_THEN(status, ef_shared_manifest(s->team, s->folder, &now, error));
     if (status == EFFACE_OK && now.generation != s->from.generation)
         status = ef_fail(error, EFFACE_E_BUSY, "other processes spread the store; try again");
     return ef_team_agree(s->team, status, error);
@@ -82,10 +81,8 @@ static efface_status catch_up_old(spreading *s, efface_error *error) {
         if (status == EFFACE_OK && found)
             status = ef_journal_read(s->old[0], &bytes, &n_bytes, error);
     }
-    if (status == EFFACE_OK)
-        status = ef_team_broadcast(s->team, &s->head, sizeof s->head, 0, error);
-    if (status == EFFACE_OK)
-        status = ef_team_share(s->team, &bytes, &n_bytes, error);
+    EF_THEN(status, ef_team_broadcast(s->team, &s->head, sizeof s->head, 0, error));
+    EF_THEN(status, ef_team_share(s->team, &bytes, &n_bytes, error));
     int64_t n_rows = 0;
     for (uint32_t i = 0; status == EFFACE_OK && i < s->n_old; i++) {
         efface_store *const old = s->old[i];
@@ -99,8 +96,7 @@ static efface_status catch_up_old(spreading *s, efface_error *error) {
             status = ef_part_task_do(old, task, error);
         n_rows += (int64_t)old->head.n_rows;
     }
-    if (status == EFFACE_OK)
-        status = ef_team_sum(s->team, &n_rows, 1, error);
+    EF_THEN(status, ef_team_sum(s->team, &n_rows, 1, error));
     s->n_rows = (uint64_t)n_rows;
     ef_free(bytes);
     return status;
@@ -157,8 +153,7 @@ static efface_status add_old_text(void *context, const ef_member_set *group, eff
 static efface_status read_old(efface_store *old, ef_found *rows, efface_texts **texts,
                               efface_error *error) {
     efface_status status = efface_texts_create(texts, error);
-    if (status == EFFACE_OK)
-        status = ef_member_sets_each(old, add_old_text, *texts, error);
+    EF_THEN(status, ef_member_sets_each(old, add_old_text, *texts, error));
     return status == EFFACE_OK ? ef_rows_load_texts(old, rows, error) : status;
 }
 
@@ -191,10 +186,8 @@ static efface_status insert_rows(efface_store *store, const ef_gathered *all, ui
         const uint64_t n = ef_read_u64(&r);
         status = ef_row_bytes_read(&r, n, rows, texts, error);
     }
-    if (status == EFFACE_OK)
-        status = ef_buckets_fit(store, store->head.n_rows + rows->n_rows, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_insert(store, rows, NULL, texts, error);
+    EF_THEN(status, ef_buckets_fit(store, store->head.n_rows + rows->n_rows, error));
+    EF_THEN(status, ef_rows_insert(store, rows, NULL, texts, error));
     efface_texts_free(texts);
     efface_data_free(rows);
     return status;
@@ -233,8 +226,7 @@ static efface_status copy_table(efface_store *from, const char *read, efface_sto
     sqlite3_stmt *rows = NULL, *insert = NULL;
     bool row = true;
     efface_status status = ef_sql_prepare(from, read, &rows, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(to, write, &insert, error);
+    EF_THEN(status, ef_sql_prepare(to, write, &insert, error));
     while (status == EFFACE_OK) {
         status = ef_sql_step(from, rows, &row, error);
         if (status != EFFACE_OK || !row)
@@ -251,15 +243,12 @@ static efface_status copy_table(efface_store *from, const char *read, efface_sto
 static efface_status copy_models(efface_store *from, efface_store *to, efface_error *error) {
     efface_status status = copy_table(from, "SELECT * FROM models", to,
                                       "INSERT INTO models VALUES (?,?,?,?,?,?,?,?,?,?,?)", error);
-    if (status == EFFACE_OK)
-        status =
-            copy_table(from, "SELECT * FROM states", to, "INSERT INTO states VALUES (?,?)", error);
-    if (status == EFFACE_OK)
-        status = copy_table(from, "SELECT * FROM receipts ORDER BY number", to,
-                            "INSERT INTO receipts VALUES (?,?)", error);
-    if (status == EFFACE_OK)
-        status = copy_table(from, "SELECT name, value FROM facts WHERE name = 'signature'", to,
-                            "INSERT INTO facts VALUES (?,?)", error);
+    EF_THEN(status,
+            copy_table(from, "SELECT * FROM states", to, "INSERT INTO states VALUES (?,?)", error));
+    EF_THEN(status, copy_table(from, "SELECT * FROM receipts ORDER BY number", to,
+                               "INSERT INTO receipts VALUES (?,?)", error));
+    EF_THEN(status, copy_table(from, "SELECT name, value FROM facts WHERE name = 'signature'", to,
+                               "INSERT INTO facts VALUES (?,?)", error));
     return status;
 }
 
@@ -280,8 +269,7 @@ static efface_status append_spread(efface_store *store, efface_error *error) {
         memcpy(reports[i].after, reports[i].before, sizeof reports[i].after);
         ef_record_free(&record);
     }
-    if (status == EFFACE_OK)
-        status = ef_receipt_of_models(store, "spread", reports, n, error);
+    EF_THEN(status, ef_receipt_of_models(store, "spread", reports, n, error));
     ef_free(reports);
     ef_free(names);
     return status;
@@ -292,8 +280,7 @@ static efface_status fill_new_part(efface_store *store, const void *what, efface
     efface_status status = ef_store_write_empty(store, s->columns, error);
     for (uint32_t round = 0; status == EFFACE_OK && round < n_rounds(s); round++)
         status = spread_round(s, store, round, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, ef_schema_late, error);
+    EF_THEN(status, ef_sql_run(store, ef_schema_late, error));
     if (status == EFFACE_OK && ef_store_leads(store))
         status = copy_models(s->old[0], store, error);
     if (status == EFFACE_OK && ef_store_leads(store))
@@ -328,10 +315,8 @@ static efface_status replace_manifest(const spreading *s, efface_error *error) {
     if (path == NULL)
         return ef_fail_memory(error);
     efface_status status = ef_new_file_begin(&file, path, true, error);
-    if (status == EFFACE_OK)
-        status = ef_manifest_write(file.file, &s->to, path, error);
-    if (status == EFFACE_OK)
-        status = ef_new_file_place(&file, error);
+    EF_THEN(status, ef_manifest_write(file.file, &s->to, path, error));
+    EF_THEN(status, ef_new_file_place(&file, error));
     ef_new_file_end(&file);
     ef_free(path);
     return status;
@@ -367,8 +352,7 @@ static efface_status make_new(spreading *s, efface_error *error) {
         status = ef_store_make(path, &how, &head, fill_new_part, s, error);
     }
     status = ef_team_agree(s->team, status, error);
-    if (status == EFFACE_OK)
-        status = change_over(s, &changed, error);
+    EF_THEN(status, change_over(s, &changed, error));
     if (!changed && made)
         (void)unlink(path);
     sodium_memzero(&head, sizeof head);
@@ -385,12 +369,9 @@ static efface_status spread_rows(spreading *s, efface_error *error) {
         s->to.generation++;
         status = open_old(s, error);
     }
-    if (status == EFFACE_OK)
-        status = lock_old(s, error);
-    if (status == EFFACE_OK)
-        status = catch_up_old(s, error);
-    if (status == EFFACE_OK)
-        status = share_columns(s, error);
+    EF_THEN(status, lock_old(s, error));
+    EF_THEN(status, catch_up_old(s, error));
+    EF_THEN(status, share_columns(s, error));
     status = ef_team_agree(s->team, status, error);
     return status == EFFACE_OK ? make_new(s, error) : status;
 }
@@ -401,8 +382,7 @@ efface_status efface_store_spread(const char *path, const efface_store_options *
         return ef_fail(error, EFFACE_E_ARGUMENT, "path, options and their group must not be NULL");
     efface_status status = ef_store_options_check(options, error);
     ef_cluster *cluster = NULL;
-    if (status == EFFACE_OK)
-        status = ef_cluster_make(options->group, &cluster, error);
+    EF_THEN(status, ef_cluster_make(options->group, &cluster, error));
     if (status != EFFACE_OK)
         return status;
     spreading s = {.team = cluster->team, .folder = path, .options = options};

@@ -175,7 +175,6 @@ static efface_status name_new_file(const ef_new_file *m, efface_error *error) {
 efface_status ef_new_file_place(const ef_new_file *m, efface_error *error) {
     efface_status status =
         fsync(m->file) == 0 ? EFFACE_OK : ef_fail_system(m->path, "cannot be created", error);
-    if (status == EFFACE_OK)
-        status = name_new_file(m, error);
+    EF_THEN(status, name_new_file(m, error));
     return status == EFFACE_OK ? ef_sync_name(m->path, error) : status;
 }

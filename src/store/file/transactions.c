@@ -66,10 +66,8 @@ static void take_back(efface_store *store) {
 
 efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
     efface_status status = ef_store_check_process(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_connect(store, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
+    EF_THEN(status, ef_store_connect(store, error));
+    EF_THEN(status, ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error));
     store->in_write = status == EFFACE_OK && writes;
     return status;
 }
@@ -103,8 +101,7 @@ efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
     if (store == NULL || count == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and count must not be NULL");
     efface_status status = ef_store_check_process(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_connect(store, error);
+    EF_THEN(status, ef_store_connect(store, error));
     if (status != EFFACE_OK)
         return status;
     unsigned char counter[4] = {0};
@@ -139,8 +136,7 @@ efface_status ef_file_begin(efface_store *store, bool writes, efface_error *erro
     /* Another process may have added what is not ours since the store was opened. */
     if (writes)
         status = ef_schema_check(store, error);
-    if (status == EFFACE_OK)
-        status = ef_head_read(store, error);
+    EF_THEN(status, ef_head_read(store, error));
     if (status == EFFACE_OK &&
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
@@ -199,10 +195,8 @@ efface_status ef_file_prepare(efface_store *store, efface_error *error) {
 
 efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error) {
     store->in_doubt = false;
-    if (status == EFFACE_OK)
-        status = ef_file_prepare(store, error);
-    if (status == EFFACE_OK)
-        status = commit_transaction(store, error);
+    EF_THEN(status, ef_file_prepare(store, error));
+    EF_THEN(status, commit_transaction(store, error));
     leave_transaction(store);
     return status;
 }

@@ -37,8 +37,7 @@ efface_status ef_model_fit_asked(const efface_store *store, const ef_record *rec
                                  const efface_new_model *asked, const efface_data *rows,
                                  efface_model **model, efface_error *error) {
     efface_status status = check_missing(store, record, asked->params, rows, error);
-    if (status == EFFACE_OK)
-        status = ef_model_fit(rows, asked->params, model, error);
+    EF_THEN(status, ef_model_fit(rows, asked->params, model, error));
     return status == EFFACE_OK && asked->tails != NULL
                ? efface_data_tails(rows, asked->tails_scale, asked->tails, error)
                : status;
@@ -53,8 +52,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
     if (status == EFFACE_OK && record.columns != NULL)
         status = ef_rows_copy(data, record.columns, record.n_columns, &some, error);
     const efface_data *const rows = some != NULL ? some : data;
-    if (status == EFFACE_OK)
-        status = ef_model_fit_asked(store, &record, asked, rows, &model, error);
+    EF_THEN(status, ef_model_fit_asked(store, &record, asked, rows, &model, error));
     /* The user may have removed rows, and with them the ends of columns. */
     ef_counts counts = {0};
     if (status == EFFACE_OK && rows->part == NULL && !ef_data_count(rows, &counts))
@@ -121,9 +119,8 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
     const bool respread = store->head.dense != a->head.dense;
     efface_status status =
         ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?", &rows, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums,
+                                   error));
     for (uint64_t b = 0; status == EFFACE_OK && b < ef_buckets(&store->head); b++) {
         ef_bucket is = {0}, should = {0};
         bool row = false;
@@ -203,21 +200,16 @@ static efface_status catch_up_model(adding *a, efface_error *error) {
               .moved = ef_alloc_zero((size_t)ef_buckets(now), sizeof *n.moved)};
     efface_status status =
         ef_batch_begin(&n.came, a->store, a->record.columns, a->record.n_columns, false, error);
-    if (status == EFFACE_OK)
-        status = ef_batch_begin(&n.changed, a->store, a->record.columns, a->record.n_columns, false,
-                                error);
+    EF_THEN(status, ef_batch_begin(&n.changed, a->store, a->record.columns, a->record.n_columns,
+                                   false, error));
     if (status == EFFACE_OK && (n.stays == NULL || n.moved == NULL))
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = read_moved(a, &n, error);
+    EF_THEN(status, read_moved(a, &n, error));
     status = ef_batch_end(&n.came, a->store, status, &n.all_came, error);
     status = ef_batch_end(&n.changed, a->store, status, &n.all_changed, error);
-    if (status == EFFACE_OK)
-        status = follow_departures(a, &n, error);
-    if (status == EFFACE_OK)
-        status = follow_rows(a, n.all_changed.data, false, error);
-    if (status == EFFACE_OK)
-        status = follow_rows(a, n.all_came.data, true, error);
+    EF_THEN(status, follow_departures(a, &n, error));
+    EF_THEN(status, follow_rows(a, n.all_changed.data, false, error));
+    EF_THEN(status, follow_rows(a, n.all_came.data, true, error));
     ef_found_free(&n.all_came);
     ef_found_free(&n.all_changed);
     ef_free(n.stays);
@@ -254,9 +246,8 @@ static efface_status copy_rows(adding *a, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     status = ef_model_check_free(a->store, a->record.name, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_load(a->store, a->record.columns, a->record.n_columns, &a->data,
-                              &a->buckets, error);
+    EF_THEN(status, ef_rows_load(a->store, a->record.columns, a->record.n_columns, &a->data,
+                                 &a->buckets, error));
     a->head = a->store->head;
     return ef_store_end(a->store, status, error);
 }
@@ -266,12 +257,9 @@ static efface_status write_new_model(adding *a, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     status = catch_up_model(a, error);
-    if (status == EFFACE_OK)
-        status = ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error);
-    if (status == EFFACE_OK)
-        status = ef_model_note_added(a->store, &a->record, error);
-    if (status == EFFACE_OK)
-        status = ef_store_read_rules(a->store, error);
+    EF_THEN(status, ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error));
+    EF_THEN(status, ef_model_note_added(a->store, &a->record, error));
+    EF_THEN(status, ef_store_read_rules(a->store, error));
     return ef_store_end(a->store, status, error);
 }
 
@@ -279,12 +267,9 @@ efface_status ef_add_in_file(efface_store *store, const efface_new_model *asked,
                              efface_model **model, efface_error *error) {
     adding a = {.store = store};
     efface_status status = ef_record_new(store, asked, &a.record, error);
-    if (status == EFFACE_OK)
-        status = copy_rows(&a, error);
-    if (status == EFFACE_OK)
-        status = ef_model_fit_asked(store, &a.record, asked, a.data, &a.model, error);
-    if (status == EFFACE_OK)
-        status = write_new_model(&a, error);
+    EF_THEN(status, copy_rows(&a, error));
+    EF_THEN(status, ef_model_fit_asked(store, &a.record, asked, a.data, &a.model, error));
+    EF_THEN(status, write_new_model(&a, error));
     if (status == EFFACE_OK) {
         *model = a.model;
         a.model = NULL;

@@ -86,8 +86,7 @@ static efface_status follow_cold(const ef_following *f, ef_record *record, effac
         return status;
     if (counts.n_rows != f->store->parts->rows(f->store))
         status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
-    if (status == EFFACE_OK)
-        status = make_change(change, record, &counts, &to, error);
+    EF_THEN(status, make_change(change, record, &counts, &to, error));
     if (status == EFFACE_OK && !ef_counts_stale(&counts))
         status = ef_model_follow_cold(*model, &counts, &to, change->only_look, done, report, error);
     if (status == EFFACE_OK && *done && !change->only_look)
@@ -198,8 +197,7 @@ static efface_status follow_hot(ef_following *f, ef_waiting_model *first, efface
             models[n] = w->model;
             who[n++] = w;
         }
-    if (status == EFFACE_OK)
-        status = follow_together(f, models, n, record, data, reports, error);
+    EF_THEN(status, follow_together(f, models, n, record, data, reports, error));
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         efface_model_report *const report = who[i]->report;
         who[i]->done = true;
@@ -225,16 +223,14 @@ efface_status ef_following_finish(ef_following *f, efface_error *error) {
     if (f->n_waiting == 0)
         return EFFACE_OK;
     efface_status status = ef_rows_load(f->store, NULL, 0, &all, NULL, error);
-    if (status == EFFACE_OK)
-        status = f->store->parts->join(f->store, all, false, error);
+    EF_THEN(status, f->store->parts->join(f->store, all, false, error));
     for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++) {
         ef_waiting_model *const w = &f->waiting[i];
         efface_data *some = NULL;
         if (w->done || w->record.columns == NULL)
             continue;
         status = ef_rows_copy(all, w->record.columns, w->record.n_columns, &some, error);
-        if (status == EFFACE_OK)
-            status = follow_hot(f, w, some, error);
+        EF_THEN(status, follow_hot(f, w, some, error));
         efface_data_free(some);
     }
     for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++)
@@ -261,8 +257,7 @@ efface_status ef_following_try(ef_following *f, efface_store_report *report, eff
     ef_u128 seals = 0;
     const ef_head before = f->store->head;
     efface_status status = ef_models_list(f->store, &names, &n, error);
-    if (status == EFFACE_OK)
-        status = ef_following_room(f, n, report, error);
+    EF_THEN(status, ef_following_room(f, n, report, error));
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = try_model(f, names[i], &report->models[i], &seals, error);
     if (status == EFFACE_OK && seals != before.models_sum)
@@ -283,8 +278,7 @@ efface_status ef_follow_in_file(efface_store *store, const ef_row_change *change
                                 efface_store_report *report, efface_error *error) {
     ef_following f = {.store = store, .change = change};
     efface_status status = ef_following_try(&f, report, error);
-    if (status == EFFACE_OK)
-        status = ef_following_finish(&f, error);
+    EF_THEN(status, ef_following_finish(&f, error));
     ef_following_end(&f);
     return status;
 }

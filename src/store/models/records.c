@@ -209,12 +209,9 @@ static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, b
     ef_read_bytes(&fields[EF_FIELD_SALT], record->salt, sizeof record->salt);
     record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
     efface_status status = read_record_family(fields[EF_FIELD_FAMILY], record, error);
-    if (status == EFFACE_OK)
-        status = read_record_columns(store, fields[EF_FIELD_COLUMNS], record, error);
-    if (status == EFFACE_OK)
-        status = read_record_params(&fields[EF_FIELD_PARAMS], record, error);
-    if (status == EFFACE_OK)
-        status = copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error);
+    EF_THEN(status, read_record_columns(store, fields[EF_FIELD_COLUMNS], record, error));
+    EF_THEN(status, read_record_params(&fields[EF_FIELD_PARAMS], record, error));
+    EF_THEN(status, copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error));
     if (status == EFFACE_OK && with_state)
         status = read_record_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
                                    fields[EF_FIELD_PARTS].bytes, record, error);
@@ -244,8 +241,7 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
             sum += seal_model(&store->head, found, fields);
     }
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK)
-        status = ef_models_verify(store, n_models, sum, error);
+    EF_THEN(status, ef_models_verify(store, n_models, sum, error));
     return status == EFFACE_OK
                ? ef_fail(error, EFFACE_E_NOT_FOUND, "there is no model with the name %s", name)
                : status;
@@ -478,8 +474,7 @@ efface_status ef_record_drop(efface_store *store, const ef_record *record, effac
         status = ef_sql_do(store, statement, error);
     }
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK)
-        status = ef_state_drop(store, record->number, error);
+    EF_THEN(status, ef_state_drop(store, record->number, error));
     store->head.n_models--;
     store->head.models_sum -= record->seal;
     store->head_changed = true;

@@ -100,8 +100,7 @@ efface_status ef_store_read_rules(efface_store *store, efface_error *error) {
     efface_status status = r.refuses != NULL && r.categories != NULL
                                ? read_rules_of_all(store, &r, error)
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = keep_rules(store, &r, error);
+    EF_THEN(status, keep_rules(store, &r, error));
     ef_free(r.refuses);
     ef_free(r.categories);
     return status;

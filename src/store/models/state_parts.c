@@ -233,8 +233,7 @@ efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder firs
         status = read_others(store, number, &bytes, &read, &room, error);
     read.bytes = bytes.bytes;
     read.n_bytes = bytes.n_bytes;
-    if (status == EFFACE_OK)
-        status = verify_parts(&store->head, number, &read, n_parts, sum, error);
+    EF_THEN(status, verify_parts(&store->head, number, &read, n_parts, sum, error));
     if (status == EFFACE_OK)
         *state = read;
     else
@@ -246,8 +245,7 @@ efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *e
     sqlite3_stmt *statement = NULL;
     efface_status status = prepare_range(store, "DELETE FROM states WHERE number BETWEEN ? AND ?",
                                          number, &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_do(store, statement, error);
+    EF_THEN(status, ef_sql_do(store, statement, error));
     (void)sqlite3_finalize(statement);
     return status;
 }

@@ -41,8 +41,7 @@ static efface_status encode_list(efface_store *store, const void *context, unsig
         sum += record.seal;
         ef_record_free(&record);
     }
-    if (status == EFFACE_OK)
-        status = ef_models_verify(store, n, sum, error);
+    EF_THEN(status, ef_models_verify(store, n, sum, error));
     ef_free(names);
     if (status != EFFACE_OK) {
         ef_free(list);
@@ -152,17 +151,14 @@ static efface_status drop_model(efface_store *store, void *report, efface_error 
 
 efface_status efface_store_drop(efface_store *store, const char *name, efface_error *error) {
     efface_status status = ef_store_may_write(store, error);
-    if (status == EFFACE_OK)
-        status = ef_model_name_check(name, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
+    EF_THEN(status, ef_model_name_check(name, error));
+    EF_THEN(status, ef_store_begin(store, true, error));
     if (status != EFFACE_OK)
         return status;
     efface_model_report report = {.family = EFFACE_FAMILY_KMEANS};
     ef_model_name_copy(report.name, name);
     status = store->parts->lead(store, drop_model, &report, NULL, 0, error);
-    if (status == EFFACE_OK)
-        status = store->parts->note_models(store, "drop", &report, 1, error);
+    EF_THEN(status, store->parts->note_models(store, "drop", &report, 1, error));
     return ef_store_end(store, status, error);
 }
 
@@ -182,11 +178,9 @@ static efface_status rekey_model(efface_store *store, const char *name, uint64_t
         status = ef_rows_copy(all, record.columns, record.n_columns, &data, error);
     record.params->seed = seed;
     const efface_data *const rows = record.columns != NULL ? data : all;
-    if (status == EFFACE_OK)
-        status = ef_model_fit(rows, record.params, &model, error);
-    if (status == EFFACE_OK)
-        status =
-            store->parts->write_model(store, &record, model, ef_data_whole(rows), false, error);
+    EF_THEN(status, ef_model_fit(rows, record.params, &model, error));
+    EF_THEN(status,
+            store->parts->write_model(store, &record, model, ef_data_whole(rows), false, error));
     ef_record_commit(&record, report->after);
     efface_model_free(model);
     efface_data_free(data);
@@ -201,8 +195,7 @@ static efface_status rekey_models(efface_store *store, const char *name, uint64_
     efface_data *all = NULL;
     efface_model_report *reports = NULL;
     efface_status status = ef_rows_load(store, NULL, 0, &all, NULL, error);
-    if (status == EFFACE_OK)
-        status = store->parts->join(store, all, false, error);
+    EF_THEN(status, store->parts->join(store, all, false, error));
     if (status == EFFACE_OK && name == NULL) {
         status = store->parts->list_models(store, &names, &n, error);
         n_reports = n;
@@ -216,8 +209,7 @@ static efface_status rekey_models(efface_store *store, const char *name, uint64_
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all,
                              &reports[i], error);
-    if (status == EFFACE_OK)
-        status = store->parts->note_models(store, "rekey", reports, n_reports, error);
+    EF_THEN(status, store->parts->note_models(store, "rekey", reports, n_reports, error));
     ef_free(reports);
     ef_free(names);
     efface_data_free(all);
@@ -227,8 +219,7 @@ static efface_status rekey_models(efface_store *store, const char *name, uint64_
 efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
                                  efface_error *error) {
     efface_status status = ef_store_may_write(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
+    EF_THEN(status, ef_store_begin(store, true, error));
     return status == EFFACE_OK ? ef_store_end(store, rekey_models(store, name, seed, error), error)
                                : status;
 }
@@ -244,17 +235,14 @@ static efface_status load_rows_and_model(efface_store *store, const char *name, 
     efface_model *found = NULL;
     efface_status status =
         name != NULL ? store->parts->allows(store, EF_DEED_ALL_ROWS, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, false, error);
+    EF_THEN(status, ef_store_begin(store, false, error));
     if (status != EFFACE_OK)
         return status;
     if (name != NULL)
         status = store->parts->read_model(store, name, true, &record, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error);
+    EF_THEN(status, ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error));
     status = ef_store_end(store, status, error);
-    if (status == EFFACE_OK)
-        status = store->parts->join(store, rows, true, error);
+    EF_THEN(status, store->parts->join(store, rows, true, error));
     if (status == EFFACE_OK && telling != NULL)
         ef_store_tell(store, record.params, telling);
     if (status == EFFACE_OK && name != NULL)
@@ -285,9 +273,8 @@ static efface_status make_cold(efface_model **model, efface_error *error) {
     size_t n_bytes = 0;
     efface_status status = efface_model_encode(hot, &bytes, &n_bytes, error);
     ef_decoder decoder = {.bytes = bytes, .n_bytes = n_bytes};
-    if (status == EFFACE_OK)
-        status =
-            ef_model_read(&decoder, hot->family->params(hot->state), hot->n_columns, &cold, error);
+    EF_THEN(status,
+            ef_model_read(&decoder, hot->family->params(hot->state), hot->n_columns, &cold, error));
     efface_bytes_free(bytes);
     efface_model_free(*model);
     *model = cold;
@@ -306,8 +293,7 @@ efface_status efface_store_model(efface_store *store, const char *name, efface_m
     if (status == EFFACE_OK && ef_record_is_outdated(&record)) {
         status = efface_store_load(store, name, &data, &model, error);
         efface_data_free(data);
-        if (status == EFFACE_OK)
-            status = make_cold(&model, error);
+        EF_THEN(status, make_cold(&model, error));
     } else if (status == EFFACE_OK) {
         status = ef_record_cold(&record, &model, &counts, error);
         if (status == EFFACE_OK)
@@ -357,10 +343,8 @@ efface_status efface_store_verify(efface_store *store, const char *name,
         *difference = (efface_difference){.what = "method"};
         return EFFACE_OK;
     }
-    if (status == EFFACE_OK)
-        status = load_rows_and_model(store, name, &telling, &data, &model, error);
-    if (status == EFFACE_OK)
-        status = efface_model_verify(model, data, difference, error);
+    EF_THEN(status, load_rows_and_model(store, name, &telling, &data, &model, error));
+    EF_THEN(status, efface_model_verify(model, data, difference, error));
     efface_model_free(model);
     efface_data_free(data);
     return status;

@@ -176,8 +176,7 @@ static efface_status read_signature(efface_store *store, signed_count *found, ef
     found->number = 0;
     efface_status status = ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'signature'",
                                           &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK && row) {
         const ef_decoder fact = ef_sql_bytes(statement, 0);
         unsigned char bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
@@ -234,8 +233,7 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
     ef_row_hashes_sort(report->row_hashes, n_ids);
     char time[EF_TIME_BYTES];
     efface_status status = efface_receipt_root(report->row_hashes, n_ids, root, error);
-    if (status == EFFACE_OK)
-        status = ef_receipt_time(store, time, error);
+    EF_THEN(status, ef_receipt_time(store, time, error));
     if (status != EFFACE_OK)
         return status;
     report->receipt = head->n_receipts + 1;
@@ -300,9 +298,8 @@ efface_status ef_receipts_check(efface_store *store, ef_state_list *states, effa
     ef_state_list own = {NULL, 0, 0}, *const list = states != NULL ? states : &own;
     bool fits = true;
     efface_status status = read_signature(store, &count, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
-                                &statement, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
+                                   &statement, error));
     while (status == EFFACE_OK) {
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
@@ -367,10 +364,8 @@ static efface_status verify_each(efface_store *store, const unsigned char *publi
 static efface_status verify_receipts(efface_store *store, void *public_key, efface_error *error) {
     signed_count count;
     efface_status status = ef_receipts_check(store, NULL, error);
-    if (status == EFFACE_OK)
-        status = read_signature(store, &count, error);
-    if (status == EFFACE_OK)
-        status = verify_each(store, public_key, error);
+    EF_THEN(status, read_signature(store, &count, error));
+    EF_THEN(status, verify_each(store, public_key, error));
     if (status != EFFACE_OK)
         return status;
     return count.number == store->head.n_receipts &&

@@ -36,23 +36,18 @@ efface_status ef_store_write_empty(efface_store *store, const efface_data *colum
     efface_status status = ef_sql_run(store, ef_schema, error);
     if (status == EFFACE_OK && store->head.n_parts != 0)
         status = ef_sql_run(store, EF_PART_SET_VERSION, error);
-    if (status == EFFACE_OK)
-        status = ef_store_write_columns(store, columns, error);
-    if (status == EFFACE_OK)
-        status = ef_buckets_make(store, error);
-    if (status == EFFACE_OK)
-        status = ef_member_sets_make(store, 1, error);
+    EF_THEN(status, ef_store_write_columns(store, columns, error));
+    EF_THEN(status, ef_buckets_make(store, error));
+    EF_THEN(status, ef_member_sets_make(store, 1, error));
     return status;
 }
 
 efface_status ef_store_fill(efface_store *store, const void *what, efface_error *error) {
     const ef_new_store *const s = what;
     efface_status status = ef_store_write_empty(store, s->data, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_insert(store, s->data, NULL, s->texts, error);
+    EF_THEN(status, ef_rows_insert(store, s->data, NULL, s->texts, error));
     /* Made after the rows: that is faster than keeping it up to date meanwhile. */
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, ef_schema_late, error);
+    EF_THEN(status, ef_sql_run(store, ef_schema_late, error));
     for (size_t i = 0; status == EFFACE_OK && i < s->n_models; i++)
         status = ef_model_add(store, &s->models[i], s->joined, error);
     return status;
@@ -64,19 +59,16 @@ efface_status ef_store_make(const char *path, const efface_store_options *option
     ef_new_file file;
     efface_store *store = NULL;
     efface_status status = ef_new_file_begin(&file, path, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_open_file(file.beside, true, options, &store, error);
+    EF_THEN(status, ef_store_open_file(file.beside, true, options, &store, error));
     if (status == EFFACE_OK) {
         store->head = *head;
         store->head_changed = true;
         store->format = head->n_parts != 0 ? EF_PART_VERSION : EF_STORE_VERSION;
         status = ef_store_begin_bare(store, true, error);
-        if (status == EFFACE_OK)
-            status = ef_file_end(store, filler(store, what, error), error);
+        EF_THEN(status, ef_file_end(store, filler(store, what, error), error));
         efface_store_close(store);
     }
-    if (status == EFFACE_OK)
-        status = ef_new_file_place(&file, error);
+    EF_THEN(status, ef_new_file_place(&file, error));
     ef_new_file_end(&file);
     return status;
 }
@@ -105,8 +97,7 @@ efface_status efface_store_create(const char *path, const efface_data *data,
         status = ef_store_make(path, &how, &head, ef_store_fill, &what, error);
         sodium_memzero(&head, sizeof head);
     }
-    if (status == EFFACE_OK)
-        status = efface_store_open(path, &how, out, error);
+    EF_THEN(status, efface_store_open(path, &how, out, error));
     sodium_memzero(how.hash_key, sizeof how.hash_key);
     return status;
 }

@@ -131,8 +131,7 @@ efface_status efface_store_notes(efface_store *store, void (*note)(void *context
     if (store == NULL || note == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and note must not be NULL");
     efface_status status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, list_unnamed(store, note, context, error), error);
+    EF_THEN(status, ef_store_end(store, list_unnamed(store, note, context, error), error));
     return status;
 }
 
@@ -159,12 +158,9 @@ static efface_status publish_model(efface_store *store, const char *name, ef_pub
             (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = ef_because_rekeyed};
         status = ef_rows_load(store, record.columns, record.n_columns, &data, NULL, error);
     }
-    if (status == EFFACE_OK)
-        status = fit_anew(store, &record, data, &model, error);
-    if (status == EFFACE_OK)
-        status = efface_texts_create(&texts, error);
-    if (status == EFFACE_OK)
-        status = class_texts(store, model, texts, error);
+    EF_THEN(status, fit_anew(store, &record, data, &model, error));
+    EF_THEN(status, efface_texts_create(&texts, error));
+    EF_THEN(status, class_texts(store, model, texts, error));
     if (status == EFFACE_OK) {
         ef_record_commit(&record, report->models->after);
         report->models->report.seconds = ef_clock_seconds() - begin;
@@ -177,12 +173,9 @@ static efface_status publish_model(efface_store *store, const char *name, ef_pub
         ef_digest(w.bytes, w.n_bytes, report->published);
         status = ef_receipt_append(store, "publish", NULL, 0, report, error);
     }
-    if (status == EFFACE_OK)
-        status = ef_receipts_sign(store, error);
-    if (status == EFFACE_OK)
-        status = note_unnamed(store, report->receipt, error);
-    if (status == EFFACE_OK)
-        status = ef_published_write(file, w.bytes, w.n_bytes, error);
+    EF_THEN(status, ef_receipts_sign(store, error));
+    EF_THEN(status, note_unnamed(store, report->receipt, error));
+    EF_THEN(status, ef_published_write(file, w.bytes, w.n_bytes, error));
     ef_free(w.bytes);
     efface_texts_free(texts);
     efface_model_free(model);
@@ -197,16 +190,12 @@ efface_status efface_store_publish(efface_store *store, const efface_publishing 
     efface_store_report done = {0};
     ef_published_file file = {.descriptor = -1};
     efface_status status = ef_store_may_write(store, error);
-    if (status == EFFACE_OK)
-        status = store->parts->allows(store, EF_DEED_PUBLISH, error);
+    EF_THEN(status, store->parts->allows(store, EF_DEED_PUBLISH, error));
     if (status == EFFACE_OK && (asked == NULL || asked->path == NULL))
         status = ef_fail(error, EFFACE_E_ARGUMENT, "the model and the path must not be NULL");
-    if (status == EFFACE_OK)
-        status = ef_model_name_check(asked->name, error);
-    if (status == EFFACE_OK)
-        status = ef_published_begin(&file, store, asked->path, asked->replace != 0, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
+    EF_THEN(status, ef_model_name_check(asked->name, error));
+    EF_THEN(status, ef_published_begin(&file, store, asked->path, asked->replace != 0, error));
+    EF_THEN(status, ef_store_begin(store, true, error));
     if (status == EFFACE_OK) {
         status = ef_store_end(store, publish_model(store, asked->name, &file, &done, error), error);
         /* A request that was done though the disk failed has its file, and its error. */

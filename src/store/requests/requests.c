@@ -75,8 +75,7 @@ static efface_status do_step(efface_store *store, ef_task *tasks, size_t n, bool
     const uint64_t n_followed = store->residents != NULL ? store->residents->n_changes : 0;
     efface_error why = {.status = EFFACE_OK};
     efface_status status = alone ? EFFACE_OK : ef_sql_run(store, "SAVEPOINT step", &why);
-    if (status == EFFACE_OK)
-        status = store->parts->step(store, tasks, n, false, &why);
+    EF_THEN(status, store->parts->step(store, tasks, n, false, &why));
     if (status == EFFACE_OK)
         return alone ? EFFACE_OK : ef_sql_run(store, "RELEASE step", error);
     for (size_t i = 0; i < n; i++)
@@ -250,8 +249,7 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     }
     if (status == EFFACE_OK && n_ok != 0) {
         status = ef_store_begin(store, true, &why);
-        if (status == EFFACE_OK)
-            status = do_steps(store, tasks, n, &why);
+        EF_THEN(status, do_steps(store, tasks, n, &why));
     }
     for (size_t i = 0; tasks != NULL && i < n; i++)
         ef_free(tasks[i].ids);
@@ -316,10 +314,8 @@ efface_status efface_store_preview(efface_store *store, const efface_request *as
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
     efface_status status = store->parts->allows(store, EF_DEED_ALL_ROWS, &why);
-    if (status == EFFACE_OK)
-        status = store->parts->judge(store, check_change, &change, &why);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, false, &why);
+    EF_THEN(status, store->parts->judge(store, check_change, &change, &why));
+    EF_THEN(status, ef_store_begin(store, false, &why));
     if (status == EFFACE_OK) {
         status = store->parts->step(store, &task, 1, true, &why);
         if (status == EFFACE_OK && change.status != EFFACE_OK) {

@@ -85,8 +85,7 @@ static efface_status step_forget(efface_store *store, ef_task *tasks, size_t n, 
             *error = tasks[i].change->error;
         }
     }
-    if (status == EFFACE_OK)
-        status = forget_found(store, &found, only_look, &step, error);
+    EF_THEN(status, forget_found(store, &found, only_look, &step, error));
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (searches[i].status == EFFACE_OK)
             status = share_step(&tasks[i], &searches[i], &step, error);
@@ -167,8 +166,7 @@ static efface_status draw_ids(efface_store *store, uint64_t *ids, size_t n, effa
     while (status == EFFACE_OK && again) {
         again = false;
         status = ef_draw_distinct(ids, n, error);
-        if (status == EFFACE_OK)
-            status = ef_rows_look_up(store, ids, n, there, NULL, error);
+        EF_THEN(status, ef_rows_look_up(store, ids, n, there, NULL, error));
         for (size_t i = 0; status == EFFACE_OK && i < n; i++)
             again |= there[i];
     }
@@ -203,12 +201,9 @@ static efface_status step_learn(efface_store *store, ef_task *task, efface_error
     task->n_ids = n;
     task->draws = !named;
     efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_check_kinds(store, data, error);
-    if (status == EFFACE_OK)
-        status = ef_check_weight(store->head.total_weight, data->total_weight, error);
-    if (status == EFFACE_OK)
-        status = ef_buckets_fit(store, store->head.n_rows + n, error);
+    EF_THEN(status, ef_check_kinds(store, data, error));
+    EF_THEN(status, ef_check_weight(store->head.total_weight, data->total_weight, error));
+    EF_THEN(status, ef_buckets_fit(store, store->head.n_rows + n, error));
     if (status == EFFACE_OK)
         status = named ? check_new_ids(store, ids, n, error) : draw_ids(store, ids, n, error);
     const ef_row_change change = {.come = data, .ids = ids, .n_rows = n};
@@ -217,8 +212,7 @@ static efface_status step_learn(efface_store *store, ef_task *task, efface_error
     /* Models first: a model that loads all rows must not see the new ones yet. */
     if (status == EFFACE_OK && n != 0)
         status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_insert(store, data, ids, task->change->texts, error);
+    EF_THEN(status, ef_rows_insert(store, data, ids, task->change->texts, error));
     return status;
 }
 
@@ -248,8 +242,7 @@ efface_status ef_make_updated(const efface_data *old, const efface_data *data, e
                                  .weights = &weight,
                                  .owners = &owner,
                                  .labels = &label};
-        if (status == EFFACE_OK)
-            status = efface_data_add(made, &row, error);
+        EF_THEN(status, efface_data_add(made, &row, error));
     }
     ef_free(values);
     if (status == EFFACE_OK)
@@ -269,8 +262,7 @@ static efface_status step_update(efface_store *store, ef_task *task, efface_erro
     uint64_t n_missing = 0;
     efface_status status =
         asked != NULL ? ef_check_kinds(store, data, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_rows_find(store, &request, &found, &n_missing, error);
+    EF_THEN(status, ef_rows_find(store, &request, &found, &n_missing, error));
     ef_free(asked);
     if (status != EFFACE_OK)
         return status;
@@ -278,18 +270,15 @@ static efface_status step_update(efface_store *store, ef_task *task, efface_erro
     task->n_ids = data->n_rows;
     if (task->ids == NULL)
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_make_updated(found.data, data, &made, error);
-    if (status == EFFACE_OK)
-        status = ef_check_weight(store->head.total_weight - found.data->total_weight,
-                                 made->total_weight, error);
+    EF_THEN(status, ef_make_updated(found.data, data, &made, error));
+    EF_THEN(status, ef_check_weight(store->head.total_weight - found.data->total_weight,
+                                    made->total_weight, error));
     const ef_row_change change = {
         .leave = found.data, .come = made, .ids = task->ids, .n_rows = data->n_rows};
     report->n_requested = report->n_updated = data->n_rows;
     if (status == EFFACE_OK && change.n_rows != 0)
         status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_replace(store, &found, made, task->change->texts, error);
+    EF_THEN(status, ef_rows_replace(store, &found, made, task->change->texts, error));
     efface_data_free(made);
     ef_found_free(&found);
     return status;

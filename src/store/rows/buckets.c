@@ -63,9 +63,8 @@ efface_status ef_buckets_change(efface_store *store, ef_bucket_change *changes, 
     qsort(changes, n, sizeof *changes, compare_changes);
     efface_status status =
         ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &read, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)", &write, error);
+    EF_THEN(status, ef_sql_prepare(store, "INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)", &write,
+                                   error));
     for (size_t i = 0; status == EFFACE_OK && i < n;) {
         ef_bucket_change all = {.bucket = changes[i].bucket};
         for (; i < n && changes[i].bucket == all.bucket; i++) {
@@ -96,11 +95,9 @@ static efface_status count_buckets(efface_store *store, efface_error *error) {
     head->total_weight = 0;
     store->head_changed = true;
     efface_status status = ef_sql_run(store, "DELETE FROM buckets", error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
-                                &read, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "INSERT INTO buckets VALUES (?, ?, ?)", &write, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
+                                   &read, error));
+    EF_THEN(status, ef_sql_prepare(store, "INSERT INTO buckets VALUES (?, ?, ?)", &write, error));
     while (status == EFFACE_OK) {
         ef_stored_row found;
         uint64_t number = ef_buckets(head);
@@ -151,11 +148,9 @@ efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error 
     const ef_head before = *head;
     head->dense = ef_dense_for(n_rows);
     efface_status status = make_bucket_known(store, true, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, "UPDATE rows SET bucket = ef_bucket(id)", error);
+    EF_THEN(status, ef_sql_run(store, "UPDATE rows SET bucket = ef_bucket(id)", error));
     (void)make_bucket_known(store, false, NULL);
-    if (status == EFFACE_OK)
-        status = count_buckets(store, error);
+    EF_THEN(status, count_buckets(store, error));
     /* The sum over all rows does not depend on their buckets. */
     if (status == EFFACE_OK &&
         (head->rows_sum != before.rows_sum || head->n_rows != before.n_rows ||

@@ -45,13 +45,11 @@ static efface_status load_buckets(efface_store *store, sqlite3_stmt *rows, sqlit
             is.n_rows++;
             is.sum += ef_seal_row(&store->head, &found);
             status = ef_batch_add(batch, &found, error);
-            if (status == EFFACE_OK)
-                status = ef_sql_step(store, rows, &row, error);
+            EF_THEN(status, ef_sql_step(store, rows, &row, error));
             if (status == EFFACE_OK && row)
                 status = ef_row_read(store, rows, &found, &bucket, error);
         }
-        if (status == EFFACE_OK)
-            status = next_bucket(store, buckets, b, &should, error);
+        EF_THEN(status, next_bucket(store, buckets, b, &should, error));
         if (status == EFFACE_OK && (is.n_rows != should.n_rows || is.sum != should.sum))
             status = ef_store_corrupt(error, "rows do not match their checksum");
         n_rows += is.n_rows;
@@ -76,14 +74,11 @@ static efface_status load_rows(efface_store *store, const uint32_t *columns, uin
     /* In a damaged store this number may be far too large. */
     if (status == EFFACE_OK)
         (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
-                                &rows, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
-                                &sums, error);
-    if (status == EFFACE_OK)
-        status = load_buckets(store, rows, sums, &batch, kept, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
+                                   &rows, error));
+    EF_THEN(status, ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
+                                   &sums, error));
+    EF_THEN(status, load_buckets(store, rows, sums, &batch, kept, error));
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(sums);
     return ef_batch_end(&batch, store, status, found, error);
@@ -166,8 +161,7 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
     efface_status status = all != NULL && values != NULL && ids != NULL && weights != NULL
                                ? efface_data_create((uint32_t)d, &copy, error)
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_data_reserve(copy, data->n_rows, error);
+    EF_THEN(status, ef_data_reserve(copy, data->n_rows, error));
     if (status == EFFACE_OK && data->allows_missing)
         efface_data_allow_missing(copy);
     for (size_t first = 0; status == EFFACE_OK && first < data->n_rows; first += EF_BATCH_ROWS) {

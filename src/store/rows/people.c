@@ -79,8 +79,7 @@ efface_status efface_store_text(efface_store *store, efface_text_kind kind, uint
         ef_free(found);
         found = NULL;
     }
-    if (status == EFFACE_OK)
-        status = store->parts->text(store, &found, error);
+    EF_THEN(status, store->parts->text(store, &found, error));
     status = ef_store_end(store, status, error);
     if (status == EFFACE_OK)
         *text = found;
@@ -95,10 +94,8 @@ efface_status efface_store_find(efface_store *store, const efface_request *reque
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and rows must not be NULL");
     ef_found found = {NULL, NULL, 0};
     efface_status status = store->parts->allows(store, EF_DEED_ALL_ROWS, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, false, error);
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, store->parts->find(store, request, &found, error), error);
+    EF_THEN(status, ef_store_begin(store, false, error));
+    EF_THEN(status, ef_store_end(store, store->parts->find(store, request, &found, error), error));
     if (status == EFFACE_OK) {
         *rows = found.data;
         found.data = NULL;
@@ -191,8 +188,7 @@ efface_status efface_store_hint(efface_store *store, efface_text_kind kind, cons
         return status;
     if (store->head.keeps_texts)
         status = find_likeness(store, kind, text, &found, error);
-    if (status == EFFACE_OK)
-        status = write_hint(store, kind, &found, hint, error);
+    EF_THEN(status, write_hint(store, kind, &found, hint, error));
     status = ef_store_end(store, status, error);
     ef_free(found.near);
     return status;

@@ -105,12 +105,10 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
         qsort(list, n_ids, sizeof *list, compare_wanted);
     efface_status status =
         found != NULL ? ef_batch_begin(&batch, store, NULL, 0, true, error) : EFFACE_OK;
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?",
-                                &rows, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?",
+                                   &rows, error));
+    EF_THEN(status, ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums,
+                                   error));
     for (size_t i = 0; status == EFFACE_OK && i < n_ids;) {
         size_t n = 1;
         while (i + n < n_ids && list[i + n].bucket == list[i].bucket)
@@ -330,8 +328,7 @@ static efface_status give_rows(const ef_head *head, pool *p, const ef_found *row
                                ef_search *search) {
     ef_absent missing = {.n_missing = 0};
     efface_status status = check_texts(head, rows, a, search);
-    if (status == EFFACE_OK)
-        status = find_missing(p, a, search->request, &missing, search->error);
+    EF_THEN(status, find_missing(p, a, search->request, &missing, search->error));
     if (status != EFFACE_OK)
         return status;
     search->ids = ef_alloc(a->list.n_ids, sizeof *search->ids);
@@ -370,8 +367,7 @@ efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t 
     for (size_t m = 0; m < n; m++)
         searches[m].status = list_asked(store, searches[m].request, &all[m], searches[m].error);
     efface_status status = pool_fill(&p, all, searches, n, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_look_up(store, p.list.ids, p.list.n_ids, p.there, &rows, error);
+    EF_THEN(status, ef_rows_look_up(store, p.list.ids, p.list.n_ids, p.there, &rows, error));
     for (size_t i = 0; status == EFFACE_OK && i < p.list.n_ids; i++)
         p.n_there += p.there[i];
     for (size_t m = 0; status == EFFACE_OK && m < n; m++)
@@ -396,8 +392,7 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
     ef_search search = {.request = request, .error = error};
     efface_status status = ef_rows_find_all(store, &search, 1, &rows, error);
     ef_free(search.ids);
-    if (status == EFFACE_OK)
-        status = search.status;
+    EF_THEN(status, search.status);
     if (status == EFFACE_OK) {
         *found = rows;
         *n_missing = search.n_missing;

@@ -66,8 +66,7 @@ efface_status ef_store_write_columns(efface_store *store, const efface_data *dat
                                      efface_error *error) {
     efface_status status = ef_names_digest(data->names, data->offsets, data->n_columns,
                                            store->head.names_digest, error);
-    if (status == EFFACE_OK)
-        status = write_names(store, data, error);
+    EF_THEN(status, write_names(store, data, error));
     return status == EFFACE_OK ? write_offsets(store, data, error) : status;
 }
 
@@ -120,8 +119,7 @@ static efface_status read_column_offsets(efface_store *store, efface_error *erro
     bool row = false;
     efface_status status =
         ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'offsets'", &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK && row)
         status = ef_sql_has(statement, "b")
                      ? copy_offsets(store, ef_sql_bytes(statement, 0), error)
@@ -149,11 +147,9 @@ static efface_status make_places(efface_store *store, efface_error *error) {
 efface_status ef_store_read_columns(efface_store *store, efface_error *error) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_status status = read_column_names(store, error);
-    if (status == EFFACE_OK)
-        status = read_column_offsets(store, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_names_digest(store->names, store->offsets, store->head.n_columns, digest, error);
+    EF_THEN(status, read_column_offsets(store, error));
+    EF_THEN(status,
+            ef_names_digest(store->names, store->offsets, store->head.n_columns, digest, error));
     if (status == EFFACE_OK && memcmp(digest, store->head.names_digest, sizeof digest) != 0)
         status =
             ef_store_corrupt(error, "the names or offsets of its columns do not match its head");

@@ -129,10 +129,9 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
     /* In the order of the tree, which is faster and leaves pages full. */
     if (status == EFFACE_OK && n != 0)
         qsort(places, n, sizeof *places, compare_places);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store,
-                                "INSERT INTO rows(" EF_ROW_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)",
-                                &statement, error);
+    EF_THEN(status, ef_sql_prepare(
+                        store, "INSERT INTO rows(" EF_ROW_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        &statement, error));
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         ef_stored_row row = {.row = efface_data_row(data, places[i].position), .values = bytes};
         char mark[EF_MARK_BYTES];
@@ -146,8 +145,7 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
         if (status == EFFACE_OK && i % EF_BATCH_ROWS == 0)
             status = ef_store_progress(store, i, n, error);
     }
-    if (status == EFFACE_OK)
-        status = ledger_apply(&l, store, error);
+    EF_THEN(status, ledger_apply(&l, store, error));
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
     ef_free(values);
@@ -165,9 +163,8 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
     efface_status status = ledger_begin(&l, data->n_rows) && values != NULL && bytes != NULL
                                ? EFFACE_OK
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "DELETE FROM rows WHERE bucket = ? AND id = ?", &statement,
-                                error);
+    EF_THEN(status, ef_sql_prepare(store, "DELETE FROM rows WHERE bucket = ? AND id = ?",
+                                   &statement, error));
     for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
         const ef_stored_row row = {.row = efface_data_row(data, i),
                                    .text = rows->texts != NULL ? rows->texts[i] : NULL,
@@ -182,8 +179,7 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
         if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
             status = ef_store_corrupt(error, "a row cannot be removed");
     }
-    if (status == EFFACE_OK)
-        status = ledger_apply(&l, store, error);
+    EF_THEN(status, ledger_apply(&l, store, error));
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
     ef_free(values);
@@ -211,11 +207,10 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
                                    ledger_begin(&l, n_changes) && values != NULL && bytes != NULL
                                ? EFFACE_OK
                                : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store,
-                                "UPDATE rows SET owner = ?3, weight = ?4, class = ?5, text = ?6,"
-                                " vals = ?7 WHERE bucket = ?1 AND id = ?2",
-                                &statement, error);
+    EF_THEN(status, ef_sql_prepare(store,
+                                   "UPDATE rows SET owner = ?3, weight = ?4, class = ?5, text = ?6,"
+                                   " vals = ?7 WHERE bucket = ?1 AND id = ?2",
+                                   &statement, error));
     for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
         ef_stored_row row = {.row = efface_data_row(old->data, i),
                              .text = old->texts != NULL ? old->texts[i] : NULL,
@@ -234,8 +229,7 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
         if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
             status = ef_store_corrupt(error, "a row cannot be changed");
     }
-    if (status == EFFACE_OK)
-        status = ledger_apply(&l, store, error);
+    EF_THEN(status, ledger_apply(&l, store, error));
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
     ef_free(values);

@@ -143,8 +143,7 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
                                           "SELECT (SELECT value FROM facts WHERE name = 'head'),"
                                           " (SELECT value FROM facts WHERE name = 'seal')",
                                           &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK) {
         ef_decoder body = ef_sql_bytes(statement, 0);
         const ef_decoder found = ef_sql_bytes(statement, 1);

@@ -44,24 +44,20 @@ static void close_statements(statements *s) {
 static efface_status open_to_read(efface_store *store, statements *s, efface_error *error) {
     efface_status status = ef_sql_prepare(
         store, "SELECT n_groups, sum FROM group_buckets WHERE number = ?", &s->read_bucket, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store,
-                                "SELECT number, n_rows, members, text FROM groups WHERE bucket = ?",
-                                &s->read_sets, error);
+    EF_THEN(status, ef_sql_prepare(
+                        store, "SELECT number, n_rows, members, text FROM groups WHERE bucket = ?",
+                        &s->read_sets, error));
     return status;
 }
 
 static efface_status open_to_write(efface_store *store, statements *s, efface_error *error) {
     efface_status status = open_to_read(store, s, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "INSERT OR REPLACE INTO group_buckets VALUES (?, ?, ?)",
-                                &s->write_bucket, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?)",
-                                &s->write_group, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "DELETE FROM groups WHERE bucket = ? AND number = ?",
-                                &s->drop_group, error);
+    EF_THEN(status, ef_sql_prepare(store, "INSERT OR REPLACE INTO group_buckets VALUES (?, ?, ?)",
+                                   &s->write_bucket, error));
+    EF_THEN(status, ef_sql_prepare(store, "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?)",
+                                   &s->write_group, error));
+    EF_THEN(status, ef_sql_prepare(store, "DELETE FROM groups WHERE bucket = ? AND number = ?",
+                                   &s->drop_group, error));
     return status;
 }
 
@@ -304,8 +300,7 @@ efface_status ef_member_sets_change(efface_store *store, ef_member *members, siz
             status = change_member_set(store, &s, &b, members + i, same, error);
             i += same;
         }
-        if (status == EFFACE_OK)
-            status = write_bucket(store, &s, &b, error);
+        EF_THEN(status, write_bucket(store, &s, &b, error));
     }
     store->head_changed = true;
     bucket_clear(&b);
@@ -325,8 +320,8 @@ efface_status ef_member_set_find(efface_store *store, ef_member_kind kind, uint6
     bucket b = {.number = 0};
     *found = false;
     efface_status status = open_to_read(store, &s, error);
-    if (status == EFFACE_OK)
-        status = read_bucket(store, &s, ef_member_bucket_of(&store->head, kind, number), &b, error);
+    EF_THEN(status,
+            read_bucket(store, &s, ef_member_bucket_of(&store->head, kind, number), &b, error));
     ef_member_set *const there = status == EFFACE_OK ? bucket_find(&b, number) : NULL;
     if (there != NULL) {
         *group = *there;
@@ -413,16 +408,13 @@ static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_
     all_groups all = {NULL, 0, 0};
     statements s = {.read_bucket = NULL};
     efface_status status = ef_member_sets_each(store, keep_member_set, &all, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error);
-    if (status == EFFACE_OK)
-        status = ef_member_sets_make(store, n_groups, error);
+    EF_THEN(status, ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error));
+    EF_THEN(status, ef_member_sets_make(store, n_groups, error));
     const size_t n_buckets = (size_t)ef_member_buckets(head);
     bucket *const buckets = ef_alloc_zero(n_buckets, sizeof *buckets);
     if (status == EFFACE_OK && buckets == NULL)
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = open_to_write(store, &s, error);
+    EF_THEN(status, open_to_write(store, &s, error));
     for (size_t i = 0; status == EFFACE_OK && i < all.n_groups; i++) {
         const ef_member_set *const group = &all.groups[i];
         const uint64_t number = ef_member_bucket_of(head, group->kind, group->number);

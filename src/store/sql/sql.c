@@ -153,8 +153,7 @@ efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value
     sqlite3_stmt *statement = NULL;
     bool row = false;
     efface_status status = ef_sql_prepare(store, sql, &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK && row)
         *value = sqlite3_column_int64(statement, 0);
     (void)sqlite3_finalize(statement);
