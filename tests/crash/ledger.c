@@ -150,6 +150,7 @@ ledger ledger_first(void) {
         const step s = first_fit(slot);
         step_apply(&s, &l);
     }
+    l.n_receipts = 0; /* models that are made with the store have none */
     return l;
 }
 

@@ -106,7 +106,7 @@ class ViewsTest(AccessTest):
         self.check_focus("person")
         browser.fill("#typed", "u4")
         browser.press("Forget 4 rows")
-        self.wait_for_view("Receipt 1")
+        self.wait_for_view("Receipt 4")
         browser.press("Verify the models")
         browser.sees("Identical.")
         browser.press("Show the line as it is")

@@ -1,6 +1,6 @@
 /*
- * What rows may be that come to a store, as its models have it: whether values may be missing in some
- * column, and which columns have categories. Those who load rows for the store ask for it.
+ * What rows may be that come to a store, as its models have it: whether values may be missing, and
+ * which columns have categories. Those who load rows for the store ask for it.
  *
  * It is read when the store is opened, and when this handle adds or drops a model. A model that is
  * damaged is not found out here: it takes no missing values, and has no categories.
@@ -14,9 +14,8 @@
 #include "store/store.h"
 
 typedef struct rules {
-    bool takes_none;  /* there are no models, or one is damaged */
-    bool *refuses;    /* of each column of the store: a model takes no missing values there */
-    bool *categories; /* the same: a model has them there */
+    bool takes_missing;
+    bool *categories; /* of each column of the store: a model has them there */
 } rules;
 
 /* Adds the categories of a model. */
@@ -36,18 +35,12 @@ static efface_status add_categories(const ef_record *record, rules *r, efface_er
     return EFFACE_OK;
 }
 
-static void add_refused(const ef_record *record, rules *r) {
-    if (!ef_takes_missing(record->family, record->params))
-        for (uint32_t j = 0; j < record->n_columns; j++)
-            r->refuses[record->columns != NULL ? record->columns[j] : j] = true;
-}
-
 static efface_status read_rules_of(efface_store *store, const char *name, rules *r,
                                    efface_error *error) {
     ef_record record;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status == EFFACE_OK) {
-        add_refused(&record, r);
+        r->takes_missing &= ef_takes_missing(record.family, record.params);
         status = add_categories(&record, r, error);
         ef_record_free(&record);
     }
@@ -58,7 +51,7 @@ static efface_status read_rules_of(efface_store *store, const char *name, rules 
 static efface_status forgive(efface_status status, rules *r) {
     if (status != EFFACE_E_CORRUPT && status != EFFACE_E_FORMAT)
         return status;
-    r->takes_none = true;
+    r->takes_missing = false;
     return EFFACE_OK;
 }
 
@@ -66,7 +59,7 @@ static efface_status read_rules_of_all(efface_store *store, rules *r, efface_err
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     efface_status status = forgive(ef_models_list(store, &names, &n, error), r);
-    r->takes_none |= n == 0;
+    r->takes_missing &= n != 0;
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = forgive(read_rules_of(store, names[i], r, error), r);
     ef_free(names);
@@ -83,25 +76,21 @@ static efface_status keep_rules(efface_store *store, const rules *r, efface_erro
     ef_free(store->categories);
     store->categories = made;
     store->n_categories = 0;
-    store->takes_missing = false;
-    for (uint32_t j = 0; j < store->head.n_columns; j++) {
-        store->takes_missing |= !r->takes_none && !r->refuses[j];
+    store->takes_missing = r->takes_missing;
+    for (uint32_t j = 0; j < store->head.n_columns; j++)
         if (r->categories[j])
             made[store->n_categories++] =
                 (efface_category){.column = efface_store_column(store, j), .place = j + 1};
-    }
     return EFFACE_OK;
 }
 
 efface_status ef_store_read_rules(efface_store *store, efface_error *error) {
-    const uint32_t d = store->head.n_columns;
-    rules r = {.refuses = ef_alloc_zero(d, sizeof *r.refuses),
-               .categories = ef_alloc_zero(d, sizeof *r.categories)};
-    efface_status status = r.refuses != NULL && r.categories != NULL
-                               ? read_rules_of_all(store, &r, error)
-                               : ef_fail_memory(error);
-    EF_THEN(status, keep_rules(store, &r, error));
-    ef_free(r.refuses);
+    rules r = {.takes_missing = true,
+               .categories = ef_alloc_zero(store->head.n_columns, sizeof *r.categories)};
+    efface_status status =
+        r.categories != NULL ? read_rules_of_all(store, &r, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = keep_rules(store, &r, error);
     ef_free(r.categories);
     return status;
 }

@@ -112,7 +112,7 @@ class Law(RanksTest):
         for command, *rest in self.REQUESTS:
             report = self.made(n, command, store, *rest)
             self.assertEqual([model["name"] for model in report["models"]], sorted(names))
-            digests += [model["after"] for model in report["models"]]
+            digests += [model["digest"] for model in self.made(n, "digest", store)["models"]]
         return digests
 
     def test_every_model(self):
