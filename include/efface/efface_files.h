@@ -103,6 +103,10 @@ typedef struct efface_load_options {
                     The set then allows missing values. Default 0: such a value is an error */
     const efface_category *categories; /* columns that have categories; default NULL: none */
     size_t n_categories;
+    const efface_category *complete; /* columns in which no value may be missing, although `missing`
+                                        is set: fields of CSV are refused with their place; default
+                                        NULL: none */
+    size_t n_complete;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -118,8 +122,8 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
  * 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
- * same hash: use another key); LIMIT; ARGUMENT for an offset, or categories, of a column that is
- * not there. */
+ * same hash: use another key); LIMIT; ARGUMENT for an offset, categories, or a complete
+ * column, of a column that is not there. */
 EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
                                           efface_data **out, efface_error *error);
 

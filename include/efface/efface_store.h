@@ -181,9 +181,10 @@ EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t c
 EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
 
 /* The number of an id or owner that is a text; and options to load rows for this store, with its
- * hash key, its offsets, the columns in which its models have categories (both valid until it is
- * closed, or gets or loses a model), missing values if there are models and all take them, and ids
- * and owners read as numbers or as texts, as in the store. Models are those that the store had when
+ * hash key, its offsets, the columns in which its models have categories, missing values if there is
+ * a column in which all models take them, and the columns that must be complete (all of them valid
+ * until it is closed, or gets or loses a model), and ids and owners read as numbers or as texts, as
+ * in the store. Models are those that the store had when
  * it was opened, or when this handle added or dropped one; in parts, rank 0 knows of them. Set
  * `labels` by efface_store_get_info if the rows have labels: otherwise a file
  * that has only the class 7 would not mean the store's class "7". */

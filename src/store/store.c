@@ -449,6 +449,8 @@ void efface_store_load_options(const efface_store *store, efface_load_options *o
     options->offsets = store->places;
     options->n_offsets = store->n_places;
     options->missing = store->takes_missing;
+    options->complete = store->complete;
+    options->n_complete = store->n_complete;
     options->categories = store->categories;
     options->n_categories = store->n_categories;
 }

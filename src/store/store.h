@@ -29,7 +29,9 @@ struct efface_store {
     double *offsets;                            /* of the columns, or NULL */
     efface_offset *places; /* the same for load options, those that are not 0 */
     size_t n_places;
-    bool takes_missing;          /* there are models, and all take missing values */
+    bool takes_missing;        /* in some column all models take missing values */
+    efface_category *complete; /* columns in which a model takes none, for load options */
+    size_t n_complete;
     efface_category *categories; /* columns in which a model has categories, for load options */
     size_t n_categories;
     char foreign[200];      /* what the schema has that is not ours; "" for nothing */

@@ -91,7 +91,7 @@ static int find_categories(cli_fit_columns *c, const cli_chosen *chosen) {
     if (chosen->of.store == NULL)
         return cli_find_categories(&c->category_lists, chosen, &c->categories);
     efface_store_load_options(chosen->of.store, &of_store);
-    c->missing = c->missing || of_store.missing != 0;
+    c->missing = c->missing || (of_store.missing != 0 && of_store.n_complete == 0);
     const int code = c->category_lists.n > 0
                          ? cli_find_categories(&c->category_lists, chosen, &c->categories)
                          : cli_stored_categories(&of_store, chosen, &c->categories);

@@ -87,7 +87,7 @@ static PyMethodDef store_methods[] = {
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
     {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"takes_missing", store_takes_missing, METH_NOARGS,
-     "takes_missing(): whether values may be missing for all models, and there are some"},
+     "takes_missing(): whether values may be missing in some column for all models that have it"},
     {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest, commitment)s"},
     {"describe", store_describe, METH_VARARGS, "describe(name): a dictionary of parameters"},
     {"model_columns", store_model_columns, METH_VARARGS, "model_columns(name): their numbers"},

@@ -73,7 +73,8 @@ efface_status ef_read_csv_value(const ef_csv_loader *l, size_t field, uint32_t c
     const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
     l->row_values[column] = *value = __builtin_nanf("");
     if (!is_number && ef_field_is_missing(text))
-        return l->options->missing != 0 ? EFFACE_OK : fail_missing(csv, field, error);
+        return l->options->missing != 0 && !l->complete[column] ? EFFACE_OK
+                                                                : fail_missing(csv, field, error);
     const double *const offsets = l->data->offsets;
     const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
     const bool fits =

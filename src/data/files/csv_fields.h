@@ -25,6 +25,7 @@ typedef struct ef_csv_loader {
     efface_texts *texts;            /* for the caller's collection, after success; or NULL */
     efface_rounding rounding;       /* for the caller's, after success; unless that is NULL */
     double *row_values;             /* of the row that is read; NaN for those that are no numbers */
+    bool *complete;                 /* in which none may be missing */
     bool *categories;               /* which columns of values have them */
     uint64_t *id_checks;            /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;

@@ -67,6 +67,8 @@ static efface_status check_options(const efface_load_options *options, efface_er
         return ef_fail(error, EFFACE_E_ARGUMENT, "the offsets must not be NULL");
     if (options->n_categories != 0 && options->categories == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the categories must not be NULL");
+    if (options->n_complete != 0 && options->complete == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the complete columns must not be NULL");
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */
     const unsigned char c = (unsigned char)options->delimiter;
     if (c != 0 && (strchr("\"\r\n+-.", c) != NULL || (c >= '0' && c <= '9') ||

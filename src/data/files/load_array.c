@@ -307,7 +307,8 @@ static efface_status begin_rows(const ef_file_array *array, const efface_load_op
     efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
     EF_THEN(status, ef_offsets_choose(*data, options, error));
     if (status == EFFACE_OK) /* codes are numbers here, but a column that is named must be there */
-        status = ef_categories_choose(*data, options, NULL, error);
+        status =
+            ef_value_columns_mark(*data, options->categories, options->n_categories, NULL, error);
     if (status != EFFACE_OK)
         return status;
     to->missing = options->missing != 0;

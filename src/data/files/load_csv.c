@@ -29,6 +29,7 @@ static void close_loader(ef_csv_loader *l) {
     ef_rounding_clear(&l->rounding);
     ef_free(l->row_values);
     ef_free(l->categories);
+    ef_free(l->complete);
     ef_free(l->columns.roles);
     ef_free(l->id_checks);
     ef_free(l->batch_values);
@@ -186,6 +187,7 @@ static bool allocate_batch(ef_csv_loader *l) {
     l->batch_capacity = n;
     l->row_values = ef_alloc(d, sizeof *l->row_values);
     l->categories = ef_alloc_zero(d, sizeof *l->categories);
+    l->complete = ef_alloc_zero(d, sizeof *l->complete);
     l->batch_values = ef_alloc(n * d, sizeof *l->batch_values);
     l->batch_ids = ef_alloc(n, sizeof *l->batch_ids);
     l->batch_checks = ef_alloc(n, sizeof *l->batch_checks);
@@ -193,9 +195,10 @@ static bool allocate_batch(ef_csv_loader *l) {
     l->batch_weights = ef_alloc(n, sizeof *l->batch_weights);
     l->batch_labels = ef_alloc(n, sizeof *l->batch_labels);
     l->batch_lines = ef_alloc(n, sizeof *l->batch_lines);
-    return l->row_values != NULL && l->categories != NULL && l->batch_values != NULL &&
-           l->batch_ids != NULL && l->batch_checks != NULL && l->batch_owners != NULL &&
-           l->batch_weights != NULL && l->batch_labels != NULL && l->batch_lines != NULL;
+    return l->row_values != NULL && l->categories != NULL && l->complete != NULL &&
+           l->batch_values != NULL && l->batch_ids != NULL && l->batch_checks != NULL &&
+           l->batch_owners != NULL && l->batch_weights != NULL && l->batch_labels != NULL &&
+           l->batch_lines != NULL;
 }
 
 /* The names of the value columns, from the header that csv holds. */
@@ -242,7 +245,10 @@ static efface_status begin_rows(ef_csv_loader *l, efface_error *error) {
     if (l->columns.header)
         status = name_columns(l, error);
     EF_THEN(status, ef_offsets_choose(l->data, l->options, error));
-    EF_THEN(status, ef_categories_choose(l->data, l->options, l->categories, error));
+    const efface_load_options *const o = l->options;
+    EF_THEN(status,
+            ef_value_columns_mark(l->data, o->categories, o->n_categories, l->categories, error));
+    EF_THEN(status, ef_value_columns_mark(l->data, o->complete, o->n_complete, l->complete, error));
     if (l->options->missing != 0)
         efface_data_allow_missing(l->data);
     return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;

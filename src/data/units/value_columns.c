@@ -79,14 +79,13 @@ efface_status ef_value_column_find(const ef_value_columns *among, const char *co
                          among->taken != NULL ? "an offset" : "a category");
 }
 
-efface_status ef_categories_choose(const efface_data *data, const efface_load_options *options,
-                                   bool *chosen, efface_error *error) {
+efface_status ef_value_columns_mark(const efface_data *data, const efface_category *columns,
+                                    size_t n, bool *chosen, efface_error *error) {
     const ef_value_columns among = {.data = data};
     efface_status status = EFFACE_OK;
-    for (size_t i = 0; status == EFFACE_OK && i < options->n_categories; i++) {
-        const efface_category *const category = &options->categories[i];
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         uint32_t column = data->n_columns;
-        status = ef_value_column_find(&among, category->column, category->place, &column, error);
+        status = ef_value_column_find(&among, columns[i].column, columns[i].place, &column, error);
         if (status == EFFACE_OK && chosen != NULL && column < data->n_columns)
             chosen[column] = true;
     }

@@ -17,9 +17,9 @@ typedef struct ef_value_columns {
 efface_status ef_value_column_find(const ef_value_columns *among, const char *column,
                                    uint32_t place, uint32_t *found, efface_error *error);
 
-/* Whether each column of a set has categories, by load options. `chosen` has n_columns elements, or
- * is NULL: then it is only checked that there are such columns. */
-efface_status ef_categories_choose(const efface_data *data, const efface_load_options *options,
-                                   bool *chosen, efface_error *error);
+/* Marks the columns of a set that load options list. `chosen` has n_columns elements, or is NULL:
+ * then it is only checked that there are such columns. */
+efface_status ef_value_columns_mark(const efface_data *data, const efface_category *columns,
+                                    size_t n, bool *chosen, efface_error *error);
 
 #endif

@@ -21,6 +21,7 @@ void ef_store_free_columns(efface_store *store) {
     ef_free(store->offsets);
     ef_free(store->places);
     ef_free(store->categories);
+    ef_free(store->complete);
 }
 
 /* ---------------------------------------------------------------- writing */

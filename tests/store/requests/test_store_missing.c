@@ -335,6 +335,48 @@ static void rows_are_loaded_by_them(void **state) {
     efface_store_close(store);
 }
 
+/* A model that takes no missing values matters in its own columns only: there a file is refused with
+ * the place, and rows that come otherwise are refused by the model. */
+static void models_over_other_columns_do_not_matter(void **state) {
+    (void)state;
+    static const uint32_t own[] = {0, 1};
+    static const struct {
+        const char *csv;
+        efface_status status;
+    } files[] = {{"500,1,2,,4\n", EFFACE_OK}, {"501,,2,3,4\n", EFFACE_E_LIMIT}};
+    tally_params params = tally_defaults();
+    for (int resident = 0; resident < 2; resident++) {
+        efface_store_close(make_store());
+        efface_store *const store = open_as(resident);
+        params.missing = 1;
+        REQUIRE_OK(fit_tally(store, "a", &params, NULL, 0, error));
+        params.missing = 0;
+        REQUIRE_OK(fit_tally(store, "b", &params, own, 2, error));
+        expect_rules(store, 1, 0, 0);
+        for (size_t i = 0; i < 2; i++) {
+            efface_load_options options;
+            efface_data *data = NULL;
+            write_image(in_folder("new.csv"), files[i].csv, strlen(files[i].csv));
+            efface_store_load_options(store, &options);
+            options.id_column = "1";
+            options.header = EFFACE_HEADER_NO;
+            if (files[i].status != EFFACE_OK) {
+                efface_error where;
+                assert_int_equal(efface_data_load(in_folder("new.csv"), &options, &data, &where),
+                                 EFFACE_E_FORMAT);
+                assert_true(where.line == 1 && where.column == 2);
+                options.n_complete = 0;
+            }
+            REQUIRE_OK(efface_data_load(in_folder("new.csv"), &options, &data, error));
+            assert_int_equal(efface_store_learn(store, data, NULL, NULL, NULL), files[i].status);
+            efface_data_free(data);
+        }
+        assert_int_equal(n_missing(store), 1);
+        check(store);
+        efface_store_close(store);
+    }
+}
+
 /* ---------------------------------------------------------------- models that take them */
 
 static uint64_t draws;
@@ -590,6 +632,7 @@ int main(void) {
         cmocka_unit_test(models_that_need_no_rows_refuse_them),
         cmocka_unit_test(load_options_are_those_of_the_models),
         cmocka_unit_test(rows_are_loaded_by_them),
+        cmocka_unit_test(models_over_other_columns_do_not_matter),
         cmocka_unit_test(models_that_take_them_follow),
         cmocka_unit_test(a_set_and_a_model_change_together),
         cmocka_unit_test(an_outdated_model_is_fitted_again),
