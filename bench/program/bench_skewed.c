@@ -4,8 +4,8 @@
  * is too coarse for.
  *
  * The definition. Operations are on doubles, each rounded to nearest, in the order written; values
- * are rounded to float32 at the end. n rows, K clusters; row i has the id i. v(row i, what) is
- * made of the tape (src/base/random/tape.h; purpose 5, sub, index i, step j for column j), where sub is
+ * are rounded to float32 at the end. n rows, K clusters; row i has the id i. v(row i, what) is made
+ * of the tape (src/base/random/tape.h; purpose 5, sub, index i, step j for column j), where sub is
  * 2^16 (1 + skew) + what, so that no set shares a number with another one, nor with gaussian.c.
  * v(cluster c, what) has the index 2^64 - 1 - c instead, which no row has.
  *

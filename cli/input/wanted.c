@@ -322,7 +322,8 @@ static void put_hint(FILE *out, const cli_wanted *wanted, efface_store *store,
     efface_text_free(hint);
 }
 
-/* Lists who is wanted and not among the rows that were found; then comes the rest of the message. */
+/* Lists who is wanted and not among the rows that were found; then comes the rest of the
+ * message. */
 static size_t list_missing(FILE *out, const cli_wanted *wanted, efface_store *store,
                            const efface_data *found, const cli_ids *owners, const char *rest) {
     size_t n = 0, first_row = wanted->rows.n, first_owner = wanted->owners.n;

@@ -133,10 +133,10 @@ EFFACE_API efface_status efface_data_load(const char *path, const efface_load_op
 EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
                                                  efface_error *error);
 
-/* The 64-bit number of an id or owner that is a text, under a hash key; and the number of a label
- * that is a text. All forms of a UUID have the same number: in capitals or not, in braces or not,
- * after "urn:uuid:" or not. Other texts are hashed as they are: names of people should come in their
- * one form (efface_name_normalize). The text of a label is hashed as it is. */
+/* The 64-bit number of an id or owner that is a text, under a hash key; and the number of a
+ * label that is a text. All forms of a UUID have the same number: in capitals or not, in braces
+ * or not, after "urn:uuid:" or not. Other texts are hashed as they are: names of people should
+ * come in their one form (efface_name_normalize). The text of a label is hashed as it is. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);

@@ -181,13 +181,13 @@ EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t c
 EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
 
 /* The number of an id or owner that is a text; and options to load rows for this store, with its
- * hash key, its offsets, the columns in which its models have categories, missing values if there is
- * a column in which all models take them, and the columns that must be complete (all of them valid
- * until it is closed, or gets or loses a model), and ids and owners read as numbers or as texts, as
- * in the store. Models are those that the store had when
- * it was opened, or when this handle added or dropped one; in parts, rank 0 knows of them. Set
- * `labels` by efface_store_get_info if the rows have labels: otherwise a file
- * that has only the class 7 would not mean the store's class "7". */
+ * hash key, its offsets, the columns in which its models have categories, missing values if
+ * there is a column in which all models take them, and the columns that must be complete (all of
+ * them valid until it is closed, or gets or loses a model), and ids and owners read as numbers
+ * or as texts, as in the store. Models are those that the store had when it was opened, or when
+ * this handle added or dropped one; in parts, rank 0 knows of them. Set `labels` by
+ * efface_store_get_info if the rows have labels: otherwise a file that has only the class 7
+ * would not mean the store's class "7". */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
@@ -381,10 +381,10 @@ typedef struct efface_store_change {
  *
  * Each request that is OK has a receipt of its own, with its own counts and rows. If there are at
  * least two, they are a group: they have the number of the group's first receipt (`group`), and all
- * of them have the commitments to the models before and after the whole group, for there is no state in
- * between. Consecutive requests to forget change the models once; what a report says of a model
- * (action, reason, where, seconds) is what that common step did. A request that concerns no row
- * names no model.
+ * of them have the commitments to the models before and after the whole group, for there is no
+ * state in between. Consecutive requests to forget change the models once; what a report says of a
+ * model (action, reason, where, seconds) is what that common step did. A request that concerns no
+ * row names no model.
  *
  * If the call returns anything but OK, nothing was done, and all requests have that status and
  * error: BUSY; IO; MEMORY; INTERRUPTED; CORRUPT for the head of the store; ARGUMENT for a store
@@ -405,8 +405,8 @@ typedef struct efface_publishing {
 
 /* Publishes a model: gives it a new random seed that nobody knows, fits it, writes what is needed
  * for prediction to a file (efface_predictor_load), and adds a receipt with commitments to the
- * model and the digest of the file, all or nothing. So no two published models share their randomness, and
- * requests that react to earlier ones are independent of the randomness of the next
+ * model and the digest of the file, all or nothing. So no two published models share their
+ * randomness, and requests that react to earlier ones are independent of the randomness of the next
  * (docs/exactness.md). That holds for what this call gives out, and not for centroids or labels
  * that got out otherwise.
  *

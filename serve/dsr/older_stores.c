@@ -1,8 +1,8 @@
 /*
- * Stores that are older than the requests: somebody has restored a backup of a store, and not of the
- * folder of requests. A request that is sent again would be taken for one that is done, though its
- * rows are back. Receipts of a store are a chain, so the last one that a request names stands for
- * all before it.
+ * Stores that are older than the requests: somebody has restored a backup of a store, and not of
+ * the folder of requests. A request that is sent again would be taken for one that is done, though
+ * its rows are back. Receipts of a store are a chain, so the last one that a request names stands
+ * for all before it.
  */
 #include "dsr/register.h"
 #include "rooms/rooms.h"

@@ -5,8 +5,8 @@
  *     make_seeds FOLDER
  *
  * FOLDER has the folders decode and store. Stores get pages of 512 bytes and differ from run to run
- * in their keys and the time. Those of the corpus whose names begin with old-, second- or third- are of
- * older formats, and are refused.
+ * in their keys and the time. Those of the corpus whose names begin with old-, second- or third-
+ * are of older formats, and are refused.
  */
 #include "base/memory/memory.h"
 #include "fuzz/decode_scene.h"

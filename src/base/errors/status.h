@@ -27,7 +27,8 @@ void ef_note_system(efface_error *error, int os_error);
 efface_status ef_fail_state(efface_error *error, const char *what);
 efface_status ef_fail_published(efface_error *error, const char *what);
 
-/* Goes on while all is well: unless `status` is an error already, it becomes what the call returns. */
+/* Goes on while all is well: unless `status` is an error already, it becomes what the call
+ * returns. */
 #define EF_THEN(status, call)                                                                      \
     do {                                                                                           \
         if ((status) == EFFACE_OK)                                                                 \

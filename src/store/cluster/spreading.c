@@ -4,9 +4,9 @@
  * Old parts are locked and read; each new part is a file of the next generation, made as any new
  * store is. Rows go round by round: in each, every rank reads one of its old parts, and the ranks
  * get their rows of it one after the other. Part 0 also gets the models and receipts of the old
- * part 0, byte for byte, its key, and a receipt of the spreading. What changes everything at once is the manifest. A request
- * that waits in the journal is done to the old parts before they are read, within transactions that
- * are taken back in the end.
+ * part 0, byte for byte, its key, and a receipt of the spreading. What changes everything at once
+ * is the manifest. A request that waits in the journal is done to the old parts before they are
+ * read, within transactions that are taken back in the end.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "store/cluster/cluster.h"

@@ -354,7 +354,8 @@ static efface_status encode_state(const efface_model *model, ef_state *state, ef
     return status;
 }
 
-/* Writes what was made of a model, with a salt that nothing had before, and has the record and the head say it. */
+/* Writes what was made of a model, with a salt that nothing had before, and has the record and
+ * the head say it. */
 static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
                                 const ef_writer *columns, const ef_state *state, bool is_new,
                                 efface_error *error) {

@@ -1,6 +1,6 @@
 /*
- * What rows may be that come to a store, as its models have it: whether values may be missing in some
- * column, and which columns have categories. Those who load rows for the store ask for it.
+ * What rows may be that come to a store, as its models have it: whether values may be missing in
+ * some column, and which columns have categories. Those who load rows for the store ask for it.
  *
  * It is read when the store is opened, and when this handle adds or drops a model. A model that is
  * damaged is not found out here: it takes no missing values, and has no categories.

@@ -31,9 +31,9 @@ ef_u128 ef_seal_member(const ef_head *head, ef_member_kind kind, uint64_t number
 ef_u128 ef_seal_member_set(const ef_head *head, const ef_member_set *set);
 ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, size_t n_bytes);
 
-/* What the file has of the text of an id or owner: the text where texts are kept, else a mark, which
- * only tells the text from another one with the same number; NULL for NULL. A mark begins with a
- * character that no name has, and is its own mark. */
+/* What the file has of the text of an id or owner: the text where texts are kept, else a mark,
+ * which only tells the text from another one with the same number; NULL for NULL. A mark begins
+ * with a character that no name has, and is its own mark. */
 #define EF_MARK_BYTES 24
 const char *ef_kept_text(const ef_head *head, const char *text, char mark[EF_MARK_BYTES]);
 bool ef_is_mark(const char *text);

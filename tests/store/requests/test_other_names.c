@@ -164,8 +164,8 @@ static void a_collection_has_one_text_for_a_number(void **state) {
     efface_texts_free(a);
 }
 
-/* How many of the ids are in the fullest bucket, among the owners of the fullest, and in the fullest
- * of 64 parts. */
+/* How many of the ids are in the fullest bucket, among the owners of the fullest, and in the
+ * fullest of 64 parts. */
 static void fullest(const ef_head *head, const uint64_t *ids, size_t n, size_t most[3]) {
     enum { N = 1 << 13 };
     size_t *const counts = calloc(3 * N, sizeof *counts);

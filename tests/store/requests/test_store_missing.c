@@ -335,8 +335,8 @@ static void rows_are_loaded_by_them(void **state) {
     efface_store_close(store);
 }
 
-/* A model that takes no missing values matters in its own columns only: there a file is refused with
- * the place, and rows that come otherwise are refused by the model. */
+/* A model that takes no missing values matters in its own columns only: there a file is refused
+ * with the place, and rows that come otherwise are refused by the model. */
 static void models_over_other_columns_do_not_matter(void **state) {
     (void)state;
     static const uint32_t own[] = {0, 1};
