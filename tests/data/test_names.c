@@ -47,6 +47,8 @@ static void a_text_has_one_form(void **state) {
     assert_form("\xE2\x84\xAB", "\xC3\x85");               /* the unit is the letter */
     assert_form("q\xCC\x87\xCC\xA3", "q\xCC\xA3\xCC\x87"); /* marks have an order */
     assert_form(" {123E4567-E89B-12D3-A456-426614174000}", "123e4567-e89b-12d3-a456-426614174000");
+    assert_form("\xC2\xA0{123E4567-E89B-12D3-A456-426614174000}\xE3\x80\x80",
+                "123e4567-e89b-12d3-a456-426614174000"); /* pasted, with spaces of other scripts */
     /* What looks alike stays two people. */
     assert_form("p 8", "p 8");
     assert_form("P8", "P8");

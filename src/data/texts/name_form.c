@@ -149,6 +149,8 @@ ef_name_fault ef_name_form_of(const char *text, size_t n_bytes, ef_name_form *fo
     form->fault_at += before;
     if (fault == EF_NAME_OK && form->n_bytes == 0)
         fault = EF_NAME_EMPTY;
+    if (fault == EF_NAME_OK && trim_ascii(form)) /* only the white space was not ASCII */
+        return make_plain_uuid(form);
     if (fault == EF_NAME_OK && form->n_bytes > MAX_UNICODE_BYTES)
         fault = EF_NAME_LONG;
     if (fault == EF_NAME_OK)

@@ -334,14 +334,12 @@ static void check_group(const efface_store_change *singly, const efface_store_ch
 
 static text describe_tables(const char *path, bool with_receipts) {
     static const char *const tables[] = {
-        "SELECT * FROM columns ORDER BY 1",
-        "SELECT * FROM rows ORDER BY bucket, id",
-        "SELECT * FROM buckets ORDER BY 1",
-        "SELECT * FROM groups ORDER BY bucket, number",
-        "SELECT number, name, family, params, columns, counts, digest, parts, state FROM models"
-        " ORDER BY 1", /* but for the salts, and seals of them */
-        "SELECT * FROM states ORDER BY 1",
-        "SELECT * FROM group_buckets ORDER BY 1"};
+        "SELECT * FROM columns ORDER BY 1", "SELECT * FROM rows ORDER BY bucket, id",
+        "SELECT * FROM buckets ORDER BY 1", "SELECT * FROM groups ORDER BY bucket, number",
+        /* but for the salts, and seals of them */
+        ("SELECT number, name, family, params, columns, counts, digest, parts, state FROM models"
+         " ORDER BY 1"),
+        "SELECT * FROM states ORDER BY 1", "SELECT * FROM group_buckets ORDER BY 1"};
     text t = {NULL, 0, 0};
     sqlite3 *const db = open_sql(path);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
