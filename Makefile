@@ -44,7 +44,7 @@ check-full:
 	scripts/check-full-tests build-gcc
 	ctest --preset full -j $(JOBS)
 
-# The paper's experiments: DATA is a folder with the data sets (docs/data.md).
+# The paper's experiments: DATA is a folder with the data sets (docs/measured/data.md).
 paper:
 	scripts/install-packages build bench
 	$(MAKE) all

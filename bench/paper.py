@@ -5,7 +5,7 @@
     bench/paper.py --redraw [--out DIR]                figures and report again, from the CSV files
     bench/paper.py --check [--out DIR] [--readme FILE] fail if report or README differ from them
 
---data is a folder with the data sets (docs/data.md says how they lie there); for sets that are
+--data is a folder with the data sets (docs/measured/data.md says how they lie there); for sets that are
 missing there are generated stand-ins, which every table and figure marks. What a run printed is
 kept in --work, and a run that is there already is not done again: stop it and start it as you like.
 
@@ -99,7 +99,7 @@ def measure(options):
     """Runs what has not been run yet, and writes the CSV files; with --part only the runs."""
     size = choose_size(options)
     if options.data is not None and not options.data.is_dir():
-        raise Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
+        raise Failure(f"{options.data} is no folder; docs/measured/data.md says how to lay it out")
     names = options.sets or sets.names_for(options.data)
     strange = [name for name in names if name not in sets.ALL]
     if strange:

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Exit codes. They are part of the interface: docs/man/efface.1 lists them. */
+/* Exit codes. They are part of the interface: docs/use/man/efface.1 lists them. */
 enum {
     CLI_DONE = 0,
     CLI_FAILED = 1,

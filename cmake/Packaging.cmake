@@ -35,7 +35,7 @@ if(TARGET efface-mpi-lib)
     install(TARGETS efface-mpi-program)
     install(EXPORT efface-mpi NAMESPACE efface:: DESTINATION "${package_dir}")
 endif()
-file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/man/*.1")
+file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/use/man/*.1")
 install(FILES ${man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES cli/completion/efface.bash RENAME efface
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")

@@ -26,15 +26,15 @@ DEFINITIONS = [
     "forgetting* is k-means with 10 iterations, kept up to date by efface (method `lloyd`). "
     "*Q-k-means* is the paper's quantized k-means (method `quantized`): *exact* as efface does it, "
     "and *paper-literal* with fresh randomness at each retraining, as in the paper, which is **not "
-    "exact**, neither by bytes nor in distribution (docs/exactness.md, section 6). *DC-k-means* is "
+    "exact**, neither by bytes nor in distribution (docs/why/exactness.md, section 6). *DC-k-means* is "
     "the paper's divide-and-conquer k-means (method `tree`, one level, centroids not weighed): "
     "*exact* with kept randomness; *paper-literal* with fresh randomness for each node between "
     "leaf and root, which is not the law of bytes but is exact in distribution as long as requests "
     "are chosen independently of the model. The verification of a paper-literal model is against "
     "its last draw. There are also trees with weighed centroids and with quantized leaves. "
-    "*pyramid* is efface's own (docs/numerics.md, section 7). All methods draw plain k-means++ "
+    "*pyramid* is efface's own (docs/definition/numerics.md, section 7). All methods draw plain k-means++ "
     "seeds here, as the paper's do; by default efface tries several rows for each seed. "
-    "docs/paper.md lists where efface departs from the paper's algorithms.",
+    "docs/why/paper.md lists where efface departs from the paper's algorithms.",
 ]
 TERMS = [
     "**Milestones**: quality is measured after training and after 1, 10, 100 and 1,000 deletions. "
@@ -115,7 +115,7 @@ THEORY = (
 BOUNDS = [
     "Q-k-means, the paper: `O(m^2 d^2.5 / eps)` for m deletions, in expectation, whatever n is. "
     "The bound is coarse: with kept phases and with fresh ones the number of retrainings is about "
-    "linear in m (figure 2; docs/exactness.md, section 6).",
+    "linear in m (figure 2; docs/why/exactness.md, section 6).",
     "DC-k-means, the paper: `O(m max(n^rho, n^(1-rho)) d)` with the width `w = n^rho`.",
     "pyramid, which the paper does not have: a request for a row outside of the sample and the "
     "jury only corrects sums, whatever n is, unless it changes the size of the sample.",

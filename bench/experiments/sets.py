@@ -7,14 +7,14 @@ prints a table of the sets: the real ones of the folder, and the stand-ins. With
 measures how well k-means clusters them, which takes minutes.
 
 prepare(name, folder, work) looks for the files of a set in folder/NAME, in the forms that
-docs/data.md lists, and writes work/NAME/x.npy and y.npy, which efface-bench reads. They are kept:
+docs/measured/data.md lists, and writes work/NAME/x.npy and y.npy, which efface-bench reads. They are kept:
 work/NAME/made.json says what they were made of, and a later call with the same inputs takes them
 as they are.
 
 A real file must have the paper's number of rows, columns and classes, because its results are shown
 beside the paper's. Where the files are missing, a stand-in of that shape is drawn, from fixed seeds
 and with constants that are chosen so that k-means finds clusters about as good as in the real set
-(docs/data.md has the numbers). A stand-in is for trying things out and for times; it says so in its
+(docs/measured/data.md has the numbers). A stand-in is for trying things out and for times; it says so in its
 `kind` and `source`, and nothing made from it may be shown without that.
 """
 
@@ -229,7 +229,7 @@ def read_form(name, form, paths):
     if found != (known.n, known.d, known.k):
         raise Failure(
             f"{where}: {known.n:,} rows, {known.d} columns and {known.k} classes are expected, as "
-            f"docs/data.md has them; found are {found[0]:,}, {found[1]} and {found[2]}"
+            f"docs/measured/data.md has them; found are {found[0]:,}, {found[1]} and {found[2]}"
         )
     if x.dtype != np.uint8:
         x = x.astype(np.float32, copy=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the pictures of docs/forest.md.
+"""Draws the pictures of docs/definition/forest.md.
 
     bench/forest/forest_pictures.py --tree                a tree before and after a person left
     bench/forest/forest_pictures.py --covtype FOLDER      accuracy and time while rows are forgotten
@@ -226,7 +226,7 @@ def parse_arguments():
     arguments.add_argument("--covtype", type=Path, metavar="FOLDER")
     arguments.add_argument("--deletions", type=int, default=10_000)
     arguments.add_argument("--reuse", action="store_true")
-    arguments.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/figures")
+    arguments.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/measured/figures")
     add_package(arguments)
     return arguments.parse_args()
 

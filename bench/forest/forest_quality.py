@@ -3,7 +3,7 @@
 
     bench/forest/forest_quality.py --data FOLDER [--sets NAMES] [--seeds 5]
 
-FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by
+FOLDER has celltype, covtype and mnist as docs/measured/data.md describes them; the other sets are made by
 forest_sets.py. Every fourth row is held out. The numbers are accuracies, or R^2, on these rows, of
 100 trees with the defaults of each program, means over the seeds; and the last column is how many
 points ours are above scikit-learn's RandomForest.

@@ -4,7 +4,7 @@
     bench/forest/forest_speed.py --data FOLDER [--sets NAMES] [--deletions 1000] [--hurt 1000]
                           [--repeats 3]
 
-FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by
+FOLDER has celltype, covtype and mnist as docs/measured/data.md describes them; the other sets are made by
 forest_sets.py. All programs have their defaults; scikit-learn has n_jobs=1.
 
 What is clocked:

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Compares the losses of all methods with scikit-learn's, run to convergence.
 
-    bench/kmeans/quality.py --folder DIR --cache FILE [--sets NAMES] [--seeds 30] [--out docs/quality.md]
+    bench/kmeans/quality.py --folder DIR --cache FILE [--sets NAMES] [--seeds 30] [--out docs/measured/quality.md]
 
-DIR has the sets as docs/data.md describes them: DIR/celltype/x.npy.gz and so on; sets that are not
+DIR has the sets as docs/measured/data.md describes them: DIR/celltype/x.npy.gz and so on; sets that are not
 there are left out, and said so. The generated sets come from efface-bench. The page that is written
 says what is compared and how.
 
@@ -129,7 +129,7 @@ def count_coarse(rows):
 
 
 def count_merged(rows):
-    """How many different rows are not different any more on the grid (docs/numerics.md, 2)."""
+    """How many different rows are not different any more on the grid (docs/definition/numerics.md, 2)."""
     significand, exponent = np.frexp(np.abs(rows).max())
     exponent = int(exponent) - (significand == 0.5)  # the largest is at most 2^exponent
     grid = np.rint(np.ldexp(rows.astype(np.float64), 23 - exponent)).astype(np.int32)

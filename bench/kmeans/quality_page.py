@@ -33,7 +33,7 @@ What is compared, and how:
   the standard error of the mean ratio, in units of its last digit.
 - **Goals**, for lloyd and pyramid, on every set: a mean of at most {goal_mean}, a max of at most {goal_max}, with one run
   and with ten. What misses a goal is in bold.
-- **Sets.** docs/data.md describes them. At most {rows:,} rows and {values:,} values are taken, a random subset with a
+- **Sets.** docs/measured/data.md describes them. At most {rows:,} rows and {values:,} values are taken, a random subset with a
   fixed seed. *minmax* means that each column was mapped to [0, 1] before anyone got the rows, and the loss is of these
   values. *raw* is as the file has it.
 - **The grid.** efface rounds values to multiples of the largest one's 2^-23 ([numerics](numerics.md)). A set that spans

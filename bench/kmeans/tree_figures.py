@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures the method tree, draws docs/tree.md's figures and prints its tables.
+"""Measures the method tree, draws docs/measured/tree.md's figures and prints its tables.
 
     bench/kmeans/tree_figures.py --data FILE -k K    trees of many widths and heights on one set
     bench/kmeans/tree_figures.py --sets DIR          the four standard sets, beside the paper's numbers
@@ -444,7 +444,7 @@ def main():
     what.add_argument("--check", type=Path, metavar="PAGE")
     arguments.add_argument("-k", type=int, default=7)
     arguments.add_argument("--scale", choices=["none", "minmax"], default="minmax", help="for --data")
-    arguments.add_argument("--out", type=Path, default=Path("docs/figures"), metavar="DIR")
+    arguments.add_argument("--out", type=Path, default=Path("docs/measured/figures"), metavar="DIR")
     arguments.add_argument("--work", type=Path, default=Path("build/trees"), metavar="DIR")
     arguments.add_argument("--replicates", type=int, default=5)
     arguments.add_argument("--deletions", type=int, default=1000)

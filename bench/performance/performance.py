@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Measures how fast efface trains and forgets: the numbers of docs/performance.md.
+"""Measures how fast efface trains and forgets: the numbers of docs/measured/performance.md.
 
     bench/performance/performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
     bench/performance/performance.py --reuse                measure nothing: figure and tables of the CSV files
     bench/performance/performance.py --check PAGE           fail if a table of the CSV files is not on the page
 
-DIR has the sets celltype, covtype and mnist (docs/data.md says how they lie there); gaussian is
+DIR has the sets celltype, covtype and mnist (docs/measured/data.md says how they lie there); gaussian is
 generated. What is measured:
 
   roofline.csv    one pass over the rows against the limits of the machine (efface-bench roofline,
@@ -410,7 +410,7 @@ def prepare(options, size):
         data_set = sets.prepare(name, options.data, work, size.most_rows,
                                 sets.bench_gaussian(options.bench))
         if data_set.kind == "stand-in":
-            raise Failure(f"{options.data} has no {name}; docs/data.md says how to lay it out")
+            raise Failure(f"{options.data} has no {name}; docs/measured/data.md says how to lay it out")
         chosen.append(data_set)
     return chosen
 
@@ -440,7 +440,7 @@ def parse_arguments():
     what.add_argument("--data", type=Path, metavar="DIR")
     what.add_argument("--reuse", action="store_true")
     what.add_argument("--check", type=Path, metavar="PAGE")
-    arguments.add_argument("--out", type=Path, default=Path("docs/performance"), metavar="DIR")
+    arguments.add_argument("--out", type=Path, default=Path("docs/measured/performance"), metavar="DIR")
     arguments.add_argument("--work", type=Path, default=Path("build/performance"), metavar="DIR")
     arguments.add_argument("--bench", default="build/efface-bench", metavar="PATH")
     arguments.add_argument("--quick", action="store_true", help="a minute: small sets, few requests")

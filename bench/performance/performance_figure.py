@@ -1,4 +1,4 @@
-"""The roofline of docs/performance.md: rates of passes against operations for each byte, under the
+"""The roofline of docs/measured/performance.md: rates of passes against operations for each byte, under the
 limits of the machine."""
 
 from experiments import results

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from the CSV files that performance.py writes, and the goals
+"""The tables of docs/measured/performance.md, from the CSV files that performance.py writes, and the goals
 that were set beside what was measured."""
 
 import re

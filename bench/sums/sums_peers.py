@@ -3,7 +3,7 @@
 
     bench/sums/sums_peers.py --folder DIR [--rows N] [--only WORDS]
 
-DIR has the sets as docs/data.md describes them: DIR/celltype/x.npy.gz, y.npy.gz and so on; sets
+DIR has the sets as docs/measured/data.md describes them: DIR/celltype/x.npy.gz, y.npy.gz and so on; sets
 that are not there are left out, and said so. Other tables are generated, well and ill conditioned.
 
 Coefficients: scikit-learn gets the rows in double *on the same grid*: each value rounded to

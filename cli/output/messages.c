@@ -1,4 +1,4 @@
-/* What is said on standard error, and the exit codes that go with it. docs/man/efface.1 has the
+/* What is said on standard error, and the exit codes that go with it. docs/use/man/efface.1 has the
  * form of messages with --json. */
 #include "output/messages.h"
 

@@ -13,15 +13,15 @@
  * update calls, in any order and any batching, the state is byte for byte the state of fitting the
  * rows that are there now with the same parameters and the same seed. Two states are compared as
  * bytes (efface_model_encode) or by their digest (efface_model_digest), never with a tolerance;
- * efface_model_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
- * arithmetic.
+ * efface_model_verify does it for you. docs/why/exactness.md gives the argument,
+ * docs/definition/numerics.md the arithmetic.
  *
  * Exact deletion is not privacy: whoever holds both the model from before and the model after may
  * learn about the row that left. If requests may have been chosen by looking at published models
- * (the adaptive adversary, docs/exactness.md, section 4), the kept randomness is correlated with
- * the remaining rows; efface_model_rekey draws new randomness, and efface_store_publish does so
- * for every model that it gives out. docs/paper.md compares the methods with the paper they come
- * from.
+ * (the adaptive adversary, docs/why/exactness.md, section 4), the kept randomness is correlated
+ * with the remaining rows; efface_model_rekey draws new randomness, and efface_store_publish does
+ * so for every model that it gives out. docs/why/paper.md compares the methods with the paper they
+ * come from.
  *
  * THE LIFE OF A MODEL
  *

@@ -14,10 +14,10 @@ extern "C" {
  * target, which is a column.
  *
  * Every random choice is a function of the seed, the tree and the place in it, and of no row
- * (docs/forest.md has the definition). A row that leaves changes the counts along its path in each
- * tree; where another split is now the best, the nodes below are grown again. To do that in
- * milliseconds a forest keeps a copy of the values of its rows, and what it has counted in large
- * nodes; efface_model_state_bytes says how much that is.
+ * (docs/definition/forest.md has the definition). A row that leaves changes the counts along its
+ * path in each tree; where another split is now the best, the nodes below are grown again. To do
+ * that in milliseconds a forest keeps a copy of the values of its rows, and what it has counted in
+ * large nodes; efface_model_state_bytes says how much that is.
  *
  * Rows without a label (with a target: rows whose target is missing) take no part. Forests do not
  * work in groups (efface_data_join): ARGUMENT. */

@@ -33,7 +33,7 @@ typedef enum efface_empty {
  * that the model has now.
  *
  *   quantized  starts over with fresh randomness when a change reaches a level. This is NOT EXACT:
- *              it keeps models in a way that depends on the rows that left (docs/exactness.md).
+ *              it keeps models in a way that depends on the rows that left (docs/why/exactness.md).
  *   tree       a change fits the leaves of its rows again, and all nodes above them up to the root,
  *              each from scratch with fresh randomness; nothing stops it on the way. Other nodes
  *              stay as they are. For requests that do not depend on the model the result has the

@@ -107,8 +107,8 @@ EFFACE_API void efface_model_describe(const efface_model *model,
                                       void (*each)(void *context, const efface_fact *fact),
                                       void *context);
 
-/* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
- * bytes do not contain the seed. Release with efface_bytes_free. */
+/* Hands out the canonical bytes of the state (docs/definition/format.md): equal states have equal
+ * bytes. The bytes do not contain the seed. Release with efface_bytes_free. */
 EFFACE_API efface_status efface_model_encode(const efface_model *model, unsigned char **bytes,
                                              size_t *n_bytes, efface_error *error);
 EFFACE_API void efface_bytes_free(unsigned char *bytes);
@@ -249,7 +249,7 @@ EFFACE_API efface_status efface_model_verify(const efface_model *model, const ef
                                              efface_difference *difference, efface_error *error);
 
 /* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
- * this when requests may have been chosen by looking at published models (docs/exactness.md,
+ * this when requests may have been chosen by looking at published models (docs/why/exactness.md,
  * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
 EFFACE_API efface_status efface_model_rekey(efface_model *model, const efface_data *data,
                                             uint64_t seed, efface_report *report,

@@ -22,10 +22,10 @@ extern "C" {
  * O(1). */
 EFFACE_API const efface_predictor *efface_model_predictor(const efface_model *model);
 
-/* A model as efface_store_publish writes it to a file (docs/format.md): what prediction needs, and
- * no more. It can be used where the store and its rows are not. It has no sums, counts, seeds, rows
- * or ids, so it cannot forget; but centroids are made of rows, and so are the ranges of columns
- * with scale minmax unless they were given (docs/store.md). */
+/* A model as efface_store_publish writes it to a file (docs/definition/format.md): what prediction
+ * needs, and no more. It can be used where the store and its rows are not. It has no sums, counts,
+ * seeds, rows or ids, so it cannot forget; but centroids are made of rows, and so are the ranges of
+ * columns with scale minmax unless they were given (docs/definition/store.md). */
 
 /* What such a file begins with: sixteen bytes, without an ending 0. */
 #define EFFACE_PREDICTOR_MAGIC "efface predictor"

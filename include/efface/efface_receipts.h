@@ -53,8 +53,8 @@ EFFACE_API efface_status efface_store_row_hash(
     efface_store *store, const unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
     unsigned char hash[EFFACE_ROW_HASH_BYTES], efface_error *error);
 
-/* The Merkle root of hashes (docs/store.md), which a receipt has instead of the hashes. They are
- * put in order first. Errors: MEMORY. */
+/* The Merkle root of hashes (docs/definition/store.md), which a receipt has instead of the hashes.
+ * They are put in order first. Errors: MEMORY. */
 EFFACE_API efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
                                              unsigned char root[EFFACE_DIGEST_BYTES],
                                              efface_error *error);

@@ -19,10 +19,10 @@ extern "C" {
  * row and its neighbours, the states of the models, and more only if a model has to be repaired.
  * The file grows to 128 GiB at most.
  *
- * Digests cover everything that a decision depends on (docs/store.md). A request verifies what it
- * touches before it changes or acknowledges anything, "there is no such row" included. If a digest
- * does not hold, the error is EFFACE_E_CORRUPT, and nothing is changed. The digests find damage;
- * whoever can write the file and knows efface can make them anew.
+ * Digests cover everything that a decision depends on (docs/definition/store.md). A request
+ * verifies what it touches before it changes or acknowledges anything, "there is no such row"
+ * included. If a digest does not hold, the error is EFFACE_E_CORRUPT, and nothing is changed. The
+ * digests find damage; whoever can write the file and knows efface can make them anew.
  *
  * Several processes may have a store open. One writes at a time; another that wants to write waits,
  * and then gets EFFACE_E_BUSY. A handle belongs to the process that opened it: a forked child has
@@ -295,7 +295,8 @@ typedef struct efface_model_report {
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
     efface_report report;
-    unsigned char before[EFFACE_DIGEST_BYTES]; /* commitments to its states (docs/store.md) */
+    /* Commitments to its states (docs/definition/store.md). */
+    unsigned char before[EFFACE_DIGEST_BYTES];
     unsigned char after[EFFACE_DIGEST_BYTES];
 } efface_model_report;
 
@@ -388,8 +389,9 @@ typedef struct efface_store_change {
  *
  * If the call returns anything but OK, nothing was done, and all requests have that status and
  * error: BUSY; IO; MEMORY; INTERRUPTED; CORRUPT for the head of the store; ARGUMENT for a store
- * that is open to read. (IO for a request that was done, as in invariant 1 of docs/store.md, is one
- * that says so.) Otherwise a request has the errors of the three calls. */
+ * that is open to read. (IO for a request that was done, as in invariant 1 of
+ * docs/definition/store.md, is one that says so.) Otherwise a request has the errors of the three
+ * calls. */
 EFFACE_API efface_status efface_store_change_all(efface_store *store, efface_store_change *changes,
                                                  size_t n_changes, efface_error *error);
 
@@ -407,7 +409,7 @@ typedef struct efface_publishing {
  * for prediction to a file (efface_predictor_load), and adds a receipt with commitments to the
  * model and the digest of the file, all or nothing. So no two published models share their
  * randomness, and requests that react to earlier ones are independent of the randomness of the next
- * (docs/exactness.md). That holds for what this call gives out, and not for centroids or labels
+ * (docs/why/exactness.md). That holds for what this call gives out, and not for centroids or labels
  * that got out otherwise.
  *
  * The file is written beside its place, as PATH.efface-new-XXXXXXXXXXXX, and synced; then the

@@ -19,7 +19,7 @@ extern "C" {
  *
  * Columns are features, or targets: what a regression predicts. Classes are the labels of rows. If
  * there are sums by class, rows without a label take no part. There is no randomness but that of
- * Fourier features. docs/sums.md has the definitions. */
+ * Fourier features. docs/definition/sums.md has the definitions. */
 
 /* What is summed up. */
 typedef enum efface_summed {

@@ -13,7 +13,7 @@ Models are scikit-learn estimators. `KMeans` clusters; `LinearRegression`, `Ridg
 `GaussianNB`, `LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis` and `ForestClassifier`
 predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all
 have in common; `open` and `create` give stores, files that hold rows, models and receipts.
-docs/python.md maps scikit-learn's parameters to these.
+docs/use/python.md maps scikit-learn's parameters to these.
 """
 
 from . import datasets as datasets

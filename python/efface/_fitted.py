@@ -93,7 +93,7 @@ class Fitted:
 
     @of_one_state
     def encode(self) -> bytes:
-        """The canonical bytes of the state (docs/format.md)."""
+        """The canonical bytes of the state (docs/definition/format.md)."""
         return self._models.encode(self.run)
 
     @of_one_state

@@ -185,7 +185,7 @@ class ModelInfo(NamedTuple):
 
 class ModelChange(NamedTuple):
     """What a request did to one model of a store; `before` and `after` are commitments to its states
-    (docs/store.md), in hexadecimal digits."""
+    (docs/definition/store.md), in hexadecimal digits."""
 
     name: str
     family: str

@@ -346,7 +346,7 @@ class Store:
         raise _efface.NotFoundError(f"there is no model {name!r}")
 
     def encode(self, name: str) -> bytes:
-        """The canonical bytes of a model's state (docs/format.md)."""
+        """The canonical bytes of a model's state (docs/definition/format.md)."""
         return self._file.encode(name) if len(self._runs(name)) == 1 else self.load(name).encode()
 
     def verify(self, name: str | None = None) -> Difference:

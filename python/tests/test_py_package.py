@@ -202,7 +202,7 @@ def test_every_parameter_is_described(estimator):
 
 
 def test_parameters_are_on_the_page():
-    page = (PROJECT / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "use" / "python.md").read_text(encoding="utf-8")
     for name in efface.KMeans().get_params():
         assert f"`{name}" in page, name
 

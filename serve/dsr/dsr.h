@@ -1,5 +1,5 @@
 /*
- * OpenDSR 2.0: consent platforms send erasure requests here (docs/opendsr.md).
+ * OpenDSR 2.0: consent platforms send erasure requests here (docs/use/opendsr.md).
  *
  * A request names a person by controller_customer_id, which is the owner of rows. It is written to
  * the disk before it is acknowledged, and done by a thread of its own in every store that is

@@ -1,5 +1,5 @@
 /*
- * What the service counts, for Prometheus (text format 0.0.4; docs/metrics.md lists the names).
+ * What the service counts, for Prometheus (text format 0.0.4; docs/use/metrics.md lists the names).
  *
  * Counters only grow while the process lives, and every function but open and free may be called
  * from any thread. Labels are names of routes, stores and models' families, and constants: never

@@ -1,6 +1,6 @@
 /*
  * A family of models: what every kind of model that can forget provides, as one constant table of
- * functions. docs/families.md says how to add one.
+ * functions. docs/inside/families.md says how to add one.
  *
  * A family has a state: everything that is a pure function of rows, parameters and seed, and what
  * it keeps beside that to be faster. Nothing outside a family's folder looks into a state. What

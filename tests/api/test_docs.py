@@ -4,16 +4,16 @@
 usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
 - C code in the header's opening comment (the indented block of THE LIFE OF A MODEL) and in ```c
-  blocks of README.md and docs/forest.md. Code without a main() is put into one.
-- ```python blocks of README.md, docs/python.md and docs/forest.md, each page as one script, if the build has the
+  blocks of README.md and docs/definition/forest.md. Code without a main() is put into one.
+- ```python blocks of README.md, docs/use/python.md and docs/definition/forest.md, each page as one script, if the build has the
   Python package.
-- Commands in ```sh blocks of README.md, docs/tutorial.md, docs/forest.md, docs/service.md and
-  docs/cluster.md, one shell for each block, except lines that begin with make or git: those set up what
+- Commands in ```sh blocks of README.md, docs/use/tutorial.md, docs/definition/forest.md, docs/use/service.md and
+  docs/use/cluster.md, one shell for each block, except lines that begin with make or git: those set up what
   this test already has. Blocks with another name (```text) are not run.
 - Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files.
 - `efface serve` in such a block starts a service that runs until the page ends or starts another
   one, and must end with 0. It listens on a port that the system chooses, and commands that follow
-  ask that port instead of 8741. Builds without the service leave out these blocks, docs/service.md
+  ask that port instead of 8741. Builds without the service leave out these blocks, docs/use/service.md
   and blocks that make tokens; builds without MPI leave out blocks with efface-mpi.
 
 Each page runs in an empty folder with the links build, examples and include, and the file
@@ -224,7 +224,7 @@ def main():
             return file.read()
 
     programs = [("efface.h, the life of a model", header_code(read("include/efface/efface.h")))]
-    for page in ("README.md", "docs/forest.md"):
+    for page in ("README.md", "docs/definition/forest.md"):
         programs += [(f"{page}, C block {i}", code)
                      for i, code in enumerate(blocks(read(page), "c"), 1)]
     with_python = os.path.exists(os.path.join(build, "python", "efface"))
@@ -233,11 +233,11 @@ def main():
     check_links(arguments.source)
     with page_folder(build, arguments.source) as folder:
         run_programs(programs, arguments.cc, build, folder)
-        for page in ("README.md", "docs/python.md", "docs/forest.md") if with_python else ():
+        for page in ("README.md", "docs/use/python.md", "docs/definition/forest.md") if with_python else ():
             script = "\n".join(blocks(read(page), "python"))
             run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
-    pages = ["README.md", "docs/tutorial.md", "docs/forest.md", "docs/cluster.md"]
-    pages += ["docs/service.md"] if with_service else []
+    pages = ["README.md", "docs/use/tutorial.md", "docs/definition/forest.md", "docs/use/cluster.md"]
+    pages += ["docs/use/service.md"] if with_service else []
     for page in pages:
         with page_folder(build, arguments.source) as folder:
             run_page(page, read(page), folder, build)

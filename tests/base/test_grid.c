@@ -199,7 +199,8 @@ static void snap_rounds_halves_to_even(void **state) {
     }
 }
 
-/* The definition of docs/numerics.md with libm's rounding: each operation rounded to float32. */
+/* The definition of docs/definition/numerics.md with libm's rounding: each operation rounded to
+ * float32. */
 static void snap_is_the_definition(void **state) {
     (void)state;
     assert_int_equal(fegetround(), FE_TONEAREST);

@@ -1,9 +1,10 @@
 /*
  * The tape: the generator against published answers, and the numbers made of its bits.
  *
- * Every bit that comes from here is part of the definition of a result (docs/numerics.md), so
- * values are frozen where an inequality would let a compiler that rounds differently pass. The
- * frozen ones were computed by a program of its own, operation by operation.
+ * Every bit that comes from here is part of the definition of a result
+ * (docs/definition/numerics.md), so values are frozen where an inequality would let a compiler that
+ * rounds differently pass. The frozen ones were computed by a program of its own, operation by
+ * operation.
  */
 #include "base/random/tape.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The numbers of docs/performance.md and docs/tree.md: what efface-bench roofline prints, and the
+"""The numbers of docs/measured/performance.md and docs/measured/tree.md: what efface-bench roofline prints, and the
 CSV files, tables and figure that performance.py and tree_figures.py make of made-up runs.
 
     test_performance.py BUILD_DIR

@@ -117,19 +117,19 @@ class Documents(ProgramTest):
 
     def test_man_pages(self):
         for command in COMMANDS:
-            page = self.read_source("docs", "man", f"efface-{command}.1").replace("\\-", "-")
+            page = self.read_source("docs", "use", "man", f"efface-{command}.1").replace("\\-", "-")
             for option in self.options_in_help(command):
                 self.assertIn(option, page, command)
             for section in "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES":
                 self.assertIn(f"\n.SH {section}\n", page, command)
-            self.assertIn(f"efface-{command} (1)", self.read_source("docs", "man", "efface.1")
+            self.assertIn(f"efface-{command} (1)", self.read_source("docs", "use", "man", "efface.1")
                           .replace("\\-", "-"))
 
     @unittest.skipUnless(shutil.which("groff"), "there is no groff")
     def test_man_pages_render(self):
         for name in ["efface", *(f"efface-{command}" for command in COMMANDS)]:
             done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", f"{name}.1"], text=True,
-                                  cwd=os.path.join(SOURCE, "docs", "man"), capture_output=True,
+                                  cwd=os.path.join(SOURCE, "docs", "use", "man"), capture_output=True,
                                   check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
 

@@ -1,9 +1,9 @@
 /*
- * What holds for the nodes of a tree at all times (docs/numerics.md, section 8), checked from
- * outside: a leaf's set has the rows of the user's set that belong to it and no others, an inner
- * node's set has the centroids of its children and no others, a node without rows is not there, and
- * each node's model is that of a fit to the node's set. For tests, which include this file after
- * cmocka.h.
+ * What holds for the nodes of a tree at all times (docs/definition/numerics.md, section 8), checked
+ * from outside: a leaf's set has the rows of the user's set that belong to it and no others, an
+ * inner node's set has the centroids of its children and no others, a node without rows is not
+ * there, and each node's model is that of a fit to the node's set. For tests, which include this
+ * file after cmocka.h.
  */
 #ifndef EF_TESTS_CHECK_NODES_H
 #define EF_TESTS_CHECK_NODES_H

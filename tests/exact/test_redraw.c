@@ -4,7 +4,7 @@
  * One cluster, one column, one iteration: the next centroid is the lattice point of the mean, with
  * one of `EPS` equally likely phases. Rows 0, 3, 3; the row 0 is forgotten, so that the mean goes
  * from 2 to 3. What the phases give is enumerated here, and what many seeds give is counted.
- * docs/exactness.md works the same example out by hand.
+ * docs/why/exactness.md works the same example out by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Seeding draws as k-means++ does: the race of docs/numerics.md, section 4, must choose a row with
- * probability w u / sum(w u), u being the squared distance to the nearest seed so far.
+ * Seeding draws as k-means++ does: the race of docs/definition/numerics.md, section 4, must choose
+ * a row with probability w u / sum(w u), u being the squared distance to the nearest seed so far.
  *
  * On sets so small that the probability of every sequence of seeds can be enumerated, the library
  * fits with many different seeds and the sequences it chose are counted. A chi-square test compares
@@ -275,7 +275,8 @@ static efface_data *make_data(const point_set *s) {
     return data;
 }
 
-#define FIRST_SEED_BYTE 92 /* docs/format.md: what stands before the seeds, without minmax */
+/* docs/definition/format.md: what stands before the seeds, without minmax. */
+#define FIRST_SEED_BYTE 92
 
 /* Fits and hands out the winners of the seeding rounds as they stand in the canonical bytes: for
  * each an id and a key, 16 bytes. `slots`, unless NULL, get the same of the slots of round 1. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The numbers of test_forest_dare.c, computed from docs/forest.md and nothing else.
+"""The numbers of test_forest_dare.c, computed from docs/definition/forest.md and nothing else.
 
 Prints the tables of that file. Python's floats are doubles, and its whole numbers are exact; float32
 is made by struct. Run it again only if the definition changes."""

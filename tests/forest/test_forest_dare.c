@@ -1,7 +1,7 @@
 /*
  * Small cases that can be worked out by hand, against numbers that forest_golden.py computed from
- * docs/forest.md: the library and the oracle have to come to the same. And the three points on
- * which the forests of DaRE keep a threshold that no fit would have.
+ * docs/definition/forest.md: the library and the oracle have to come to the same. And the three
+ * points on which the forests of DaRE keep a threshold that no fit would have.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * targets, eager and lazy, one thread and three take turns.
  *
  * EFFACE_TEST_CASES is the number of requests for each set (default 500). If there are many, and
- * EFFACE_TEST_DATA names a folder with celltype, covtype and mnist (docs/data.md), these are used;
- * otherwise there are stand-ins of some hundred rows.
+ * EFFACE_TEST_DATA names a folder with celltype, covtype and mnist (docs/measured/data.md), these
+ * are used; otherwise there are stand-ins of some hundred rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

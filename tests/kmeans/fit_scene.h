@@ -1,7 +1,7 @@
 /*
  * What tests of fitting share: rows to fit, fits that must succeed or fail, a reader of the
- * canonical bytes (docs/format.md) for what the header does not hand out, and the nearest centroid
- * by plain arithmetic.
+ * canonical bytes (docs/definition/format.md) for what the header does not hand out, and the
+ * nearest centroid by plain arithmetic.
  */
 #ifndef FIT_SCENE_H
 #define FIT_SCENE_H
@@ -93,7 +93,7 @@ static void check_fit(const efface_data *data, const efface_kmeans_params *p, ef
 
 /* ---------------------------------------------------------------- canonical bytes */
 
-#define AT_ITERATIONS 24 /* docs/format.md */
+#define AT_ITERATIONS 24 /* docs/definition/format.md */
 #define AT_EXPONENT 36
 #define AT_GAMMA 44
 #define AT_WEIGHT 68

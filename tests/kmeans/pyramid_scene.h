@@ -1,7 +1,7 @@
 /*
- * What tests of pyramid share: its sample and jury (docs/numerics.md, section 7) computed plainly
- * from values, ids and weights, and what a model keeps held against that. Sets are of whole numbers
- * on a grid of step 1.
+ * What tests of pyramid share: its sample and jury (docs/definition/numerics.md, section 7)
+ * computed plainly from values, ids and weights, and what a model keeps held against that. Sets are
+ * of whole numbers on a grid of step 1.
  */
 #ifndef PYRAMID_SCENE_H
 #define PYRAMID_SCENE_H

@@ -1,6 +1,6 @@
 /*
- * The pilot of pyramid and its sample (docs/numerics.md, section 7): ranks, weights and marks by
- * hand and by a plain computation, and that all of them follow every change.
+ * The pilot of pyramid and its sample (docs/definition/numerics.md, section 7): ranks, weights and
+ * marks by hand and by a plain computation, and that all of them follow every change.
  */
 #include "kmeans/pyramid_scene.h"
 #include "model/report_scene.h"
@@ -415,7 +415,7 @@ static void cuts_move(void **state) {
 
 /* ---------------------------------------------------------------- bytes */
 
-/* Where the numbers of the pilot are in the bytes of a model (docs/format.md). */
+/* Where the numbers of the pilot are in the bytes of a model (docs/definition/format.md). */
 enum {
     AT_ROWS = 60,
     AT_SHIFT = 104,

@@ -1,7 +1,7 @@
 /*
- * The starts of pyramid (docs/numerics.md, section 7): that they are runs of lloyd on the weighted
- * sample with the losses that the weighted jury gives them, and follow every change; and what a
- * model keeps of them. test_pilot.c has the sample itself.
+ * The starts of pyramid (docs/definition/numerics.md, section 7): that they are runs of lloyd on
+ * the weighted sample with the losses that the weighted jury gives them, and follow every change;
+ * and what a model keeps of them. test_pilot.c has the sample itself.
  */
 #include "kmeans/pyramid_scene.h"
 #include "model/report_scene.h"

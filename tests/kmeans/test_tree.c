@@ -1,6 +1,6 @@
 /*
- * Trees (docs/numerics.md, section 8), by small examples: shape and parameters, that nodes are
- * models of their own, verify, decode, and threads.
+ * Trees (docs/definition/numerics.md, section 8), by small examples: shape and parameters, that
+ * nodes are models of their own, verify, decode, and threads.
  */
 #include "kmeans/tree_scene.h"
 

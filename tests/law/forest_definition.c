@@ -1,4 +1,4 @@
-/* The pieces of the definition of docs/forest.md, in its order. */
+/* The pieces of the definition of docs/definition/forest.md, in its order. */
 #include "law/forest_plain.h"
 
 #include "law/draws.h"

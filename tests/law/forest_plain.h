@@ -1,8 +1,8 @@
 /*
- * Forests, written down from docs/forest.md ("Definition") and docs/format.md ("Forests") as
- * plainly as C allows, to compare the library with. It shares no code with src/: there are no
- * counts that are kept, no columns that are sorted and no threads; each node looks at all its rows
- * for each candidate. Inputs must be valid. Out of memory, it ends the program.
+ * Forests, written down from docs/definition/forest.md ("Definition") and docs/definition/format.md
+ * ("Forests") as plainly as C allows, to compare the library with. It shares no code with src/:
+ * there are no counts that are kept, no columns that are sorted and no threads; each node looks at
+ * all its rows for each candidate. Inputs must be valid. Out of memory, it ends the program.
  *
  *     forest_definition.c     the pieces of the definition, up to the best split of a node
  *     forest_oracle.c         trees of rows

@@ -1,5 +1,5 @@
-/* Trees as canonical bytes (docs/format.md, "Forests"), and back; and where bytes differ, in
- * words. */
+/* Trees as canonical bytes (docs/definition/format.md, "Forests"), and back; and where bytes
+ * differ, in words. */
 #include "law/forest_plain.h"
 
 #include "law/draws.h"

@@ -192,20 +192,20 @@ def check_strings(path, text, names):
 
 
 def check_pointers(files):
-    """Every file and function that docs/architecture.md names is there, and every (file.c) that a
+    """Every file and function that docs/inside/architecture.md names is there, and every (file.c) that a
     header points to."""
     names = {os.path.basename(path) for path in files}
-    page = files.get("docs/architecture.md", "")
+    page = files.get("docs/inside/architecture.md", "")
     symbols = set()
     for path, text in files.items():
         if path.endswith((".c", ".h")):
             symbols |= set(re.findall(r"\b(?:ef|efface|sv|cli)_\w+", text))
     for name in sorted(set(re.findall(r"\b[\w/.-]+\.(?:c|h|py|js|json|md)\b", page))):
         if os.path.basename(name) not in names:
-            yield f"docs/architecture.md: there is no {name}"
+            yield f"docs/inside/architecture.md: there is no {name}"
     for symbol in sorted(set(re.findall(r"\b(?:ef|efface|sv|cli)_\w+", page)) - symbols):
         if not symbol.endswith("_") and f"{symbol}.h" not in names:
-            yield f"docs/architecture.md: there is no {symbol}"
+            yield f"docs/inside/architecture.md: there is no {symbol}"
     for path, text in sorted(files.items()):
         if path.endswith(".h"):
             comments = " ".join(re.findall(r"/\*.*?\*/", text, flags=re.S))
@@ -350,7 +350,7 @@ def try_the_laws():
         "src/data/near/a.c": '#include "data/far/b.h"',
         "src/data/e.c": 'f("take a kin, a model of its own");',
         "src/data/f.h": "/* as told elsewhere (gone.c) */",
-        "docs/architecture.md": "`gone.c` does it",
+        "docs/inside/architecture.md": "`gone.c` does it",
         "src/base/many/q.c": "",
     }
     accepted = {"src/model/z.c": '#include "base/grid.h"\n/* exit(1) */ f("abort()"); snprintf(s);',

@@ -1,6 +1,6 @@
-/* Says in words where two encodings of docs/format.md differ: field, node, level, cluster, column.
- * For tests, which include this file; a field is compared only while all before it are equal, so
- * one side's numbers give the layout of both. */
+/* Says in words where two encodings of docs/definition/format.md differ: field, node, level,
+ * cluster, column. For tests, which include this file; a field is compared only while all before it
+ * are equal, so one side's numbers give the layout of both. */
 #ifndef EF_TESTS_DIFFERENCE_H
 #define EF_TESTS_DIFFERENCE_H
 

@@ -1,5 +1,5 @@
 /* The oracle, but for trees and the encoding. Sections named in comments are those of
- * docs/numerics.md. */
+ * docs/definition/numerics.md. */
 #include "oracle/oracle.h"
 #include "oracle/oracle_parts.h"
 

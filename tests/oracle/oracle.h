@@ -1,5 +1,6 @@
 /*
- * The oracle: docs/numerics.md written down as plainly as C allows, to compare the library with.
+ * The oracle: docs/definition/numerics.md written down as plainly as C allows, to compare the
+ * library with.
  *
  * It shares no code with src/. It has no threads, no vectors, no filters and no incremental sums:
  * every level is made from scratch by loops over rows, clusters and columns, so it costs
@@ -114,7 +115,7 @@ oracle_model *oracle_fit_drawn(const oracle_rows *rows, const efface_kmeans_para
                                oracle_draws draws);
 void oracle_free(oracle_model *model);
 
-/* The bytes of docs/format.md, to be released with free(). */
+/* The bytes of docs/definition/format.md, to be released with free(). */
 unsigned char *oracle_encode(const oracle_model *model, size_t *n_bytes);
 
 /* The centroids that are the model. There must be one. */

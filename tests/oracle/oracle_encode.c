@@ -1,4 +1,4 @@
-/* The encoding of docs/format.md, of what the oracle made. */
+/* The encoding of docs/definition/format.md, of what the oracle made. */
 #include "oracle/oracle.h"
 #include "oracle/oracle_parts.h"
 

@@ -1,4 +1,5 @@
-/* Trees: section 8 of docs/numerics.md. A node is a model of its own, made by oracle_fit. */
+/* Trees: section 8 of docs/definition/numerics.md. A node is a model of its own, made by
+ * oracle_fit. */
 #include "oracle/oracle.h"
 #include "oracle/oracle_parts.h"
 

@@ -21,7 +21,8 @@ from service_program import SERVICE, ServiceTest
 
 CONTRACT = Contract()
 BASE = "/opendsr/v2"
-DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "opendsr.md")
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "use",
+                    "opendsr.md")
 JSON = {"Content-Type": "application/json"}
 KEPT = "efface.opendsr"  # the folder that goes with efface.tokens
 
@@ -302,7 +303,7 @@ class SignatureTest(DsrTest):
         self.start(options=("--sign", "signing.key"))
 
     def run_docs(self, first, code=0, **environment):
-        """Runs the block of docs/opendsr.md that begins like this."""
+        """Runs the block of docs/use/opendsr.md that begins like this."""
         with open(DOCS, encoding="utf-8") as file:
             blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.S)
         script, = [block for block in blocks if block.startswith(first)]
@@ -312,7 +313,7 @@ class SignatureTest(DsrTest):
         return done.stdout
 
     def verify(self, reply, code=0):
-        """Verifies a signature as docs/opendsr.md says."""
+        """Verifies a signature as docs/use/opendsr.md says."""
         with open(self.path("head"), "w", encoding="utf-8") as file:
             file.writelines(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         with open(self.path("body"), "wb") as file:
@@ -346,7 +347,7 @@ class SignatureTest(DsrTest):
         self.run_program("receipt", "verify", "receipt.json", "--public-key", "signing.pub")
 
     def test_docs(self):
-        """What docs/opendsr.md shows, in its order."""
+        """What docs/use/opendsr.md shows, in its order."""
         with open(DOCS, encoding="utf-8") as file:
             request = re.search(r"```json\n(.*?)```", file.read(), re.S)[1]
         with open(self.path("request.json"), "w", encoding="utf-8") as file:

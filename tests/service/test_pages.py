@@ -1,4 +1,4 @@
-"""What a running service hands out as metrics, and what docs/metrics.md and docs/service.md say of it.
+"""What a running service hands out as metrics, and what docs/use/metrics.md and docs/use/service.md say of it.
 
 usage: python3 test_pages.py EFFACE-SERVE EFFACE
 """
@@ -160,10 +160,10 @@ class Metrics(ServiceTest):
             self.assertGreaterEqual(parts["_sum"], 0)
 
     def test_page_lists_metrics(self):
-        """docs/metrics.md and the service have the same metrics, types and labels."""
+        """docs/use/metrics.md and the service have the same metrics, types and labels."""
         served = {name: (family.kind, family.labels())
                   for name, family in self.busy_service().items()}
-        rows = table("docs/metrics.md", "metric", "type", "labels", "meaning")
+        rows = table("docs/use/metrics.md", "metric", "type", "labels", "meaning")
         listed = {name.strip("`"): (kind, set(labels.replace(",", " ").split()))
                   for name, kind, labels, _ in rows}
         self.assertEqual(len(listed), len(rows), "a metric is listed twice")
@@ -178,8 +178,8 @@ class Metrics(ServiceTest):
                 extra = {"le"} if suffix == "_bucket" else set()
                 samples[family.name + suffix] = family.labels() | extra | {"job"}
         samples["up"] = {"job"}
-        panels = table("docs/metrics.md", "title", "expression", "unit")
-        alerts = table("docs/metrics.md", "alert", "expression", "for", "what to do")
+        panels = table("docs/use/metrics.md", "title", "expression", "unit")
+        alerts = table("docs/use/metrics.md", "alert", "expression", "for", "what to do")
         self.assertTrue(panels and alerts)
         for row in panels + alerts:
             text = row[1].strip("`")
@@ -225,7 +225,7 @@ class Metrics(ServiceTest):
 
 
 class ServicePage(unittest.TestCase):
-    """docs/service.md, without a service."""
+    """docs/use/service.md, without a service."""
 
     def test_roles(self):
         """Its table of roles is that of openapi.json."""
@@ -240,7 +240,7 @@ class ServicePage(unittest.TestCase):
                         role for role in roles if role == "admin" or role in given
                         or given == ["any"]}
         listed = {}
-        for calls, *cells in table("docs/service.md", "call", *roles):
+        for calls, *cells in table("docs/use/service.md", "call", *roles):
             self.assertLessEqual(set(cells), {"yes", ""})
             for call in re.findall(r"`([^`]+)`", calls):
                 self.assertNotIn(call, listed)
@@ -260,7 +260,7 @@ class ServicePage(unittest.TestCase):
                     made |= set(re.findall(r"\{\s*(\d{3}),\s*\d+,\s*\"([a-z_]+)\"", text))
         self.assertGreater(len(made), 30)
         listed = [(status, code)
-                  for status, codes, _ in table("docs/service.md", "status", "codes", "what to do")
+                  for status, codes, _ in table("docs/use/service.md", "status", "codes", "what to do")
                   for code in re.findall(r"`([a-z_]+)`", codes)]
         self.assertEqual(len(listed), len(set(listed)))
         self.assertEqual(set(listed), made)

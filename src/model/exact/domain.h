@@ -1,5 +1,5 @@
 /* The domain of a fit: how values become grid points. A pure function of the rows that are there
- * and of the parameters (docs/numerics.md, section 2). */
+ * and of the parameters (docs/definition/numerics.md, section 2). */
 #ifndef EF_DOMAIN_H
 #define EF_DOMAIN_H
 

@@ -1,5 +1,5 @@
-/* Races: rows draw exponentials with rates, and the smallest key wins (docs/numerics.md, section
- * 4).
+/* Races: rows draw exponentials with rates, and the smallest key wins (docs/definition/numerics.md,
+ * section 4).
  */
 #ifndef EF_RACES_H
 #define EF_RACES_H

@@ -1,5 +1,5 @@
 /*
- * The family `forest`: extremely randomised trees (docs/forest.md).
+ * The family `forest`: extremely randomised trees (docs/definition/forest.md).
  *
  *     trees/chances         random choices, and keys of values
  *     trees/forest_rows     the rows that take part, in slots

@@ -1,4 +1,4 @@
-/* The canonical bytes of a forest (docs/format.md), and where two forests differ. */
+/* The canonical bytes of a forest (docs/definition/format.md), and where two forests differ. */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/forest/forest.h"
@@ -216,7 +216,7 @@ static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
     return ok;
 }
 
-#define MAX_MULTIPLICITY 20 /* of a row in a tree (docs/forest.md) */
+#define MAX_MULTIPLICITY 20 /* of a row in a tree (docs/definition/forest.md) */
 
 /* Whether rows of the set can be in leaves as these: below a split none is empty, targets are on
  * the grid, and together they weigh no more than all rows. So sums of leaves do not overflow. */

@@ -1,4 +1,5 @@
-/* The parameters of `forest`: defaults, checks, descriptions, and bytes (docs/format.md). */
+/* The parameters of `forest`: defaults, checks, descriptions, and bytes
+ * (docs/definition/format.md). */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/forest/forest.h"

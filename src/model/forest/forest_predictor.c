@@ -1,7 +1,7 @@
 /*
- * A forest for prediction only, as bytes (docs/format.md): 12 for each node, in preorder, so that a
- * left child is the node behind its parent. No weights, no number of rows, and no values but the
- * thresholds, which are random numbers, and the means of leaves.
+ * A forest for prediction only, as bytes (docs/definition/format.md): 12 for each node, in
+ * preorder, so that a left child is the node behind its parent. No weights, no number of rows, and
+ * no values but the thresholds, which are random numbers, and the means of leaves.
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"

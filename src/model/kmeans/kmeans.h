@@ -1,8 +1,8 @@
 /*
  * A fitted k-means model: parameters made definite, the domain, the winners of the seeding races,
  * and the levels. All of it, except the fields at the end of the struct that say otherwise, is the
- * state: a pure function of rows, parameters and seed (docs/numerics.md), written out by
- * ef_kmeans_write (docs/format.md).
+ * state: a pure function of rows, parameters and seed (docs/definition/numerics.md), written out by
+ * ef_kmeans_write (docs/definition/format.md).
  */
 #ifndef EF_KMEANS_H
 #define EF_KMEANS_H

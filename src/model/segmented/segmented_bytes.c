@@ -1,5 +1,5 @@
 /*
- * The canonical bytes of `segmented` (docs/format.md), and where two states differ.
+ * The canonical bytes of `segmented` (docs/definition/format.md), and where two states differ.
  *
  * The segments come before k-means, for the number of its levels may change: parts behind it would
  * then begin at other cuts.

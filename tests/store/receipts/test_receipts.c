@@ -47,7 +47,8 @@ static void check_chain(efface_store *store) {
 }
 
 /* The field "rows" of a receipt about these ids, made with no help of the library: hashes under the
- * key that is in the head of the file, put in order, and the root of their tree (docs/store.md). */
+ * key that is in the head of the file, put in order, and the root of their tree
+ * (docs/definition/store.md). */
 static void rows_field(const uint64_t *ids, size_t n, char field[120]) {
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;

@@ -1,6 +1,6 @@
 /*
  * The best split of some rows: candidates are drawn, each is counted, and the one with the largest
- * score is chosen (docs/forest.md).
+ * score is chosen (docs/definition/forest.md).
  *
  * The rows come in the order of their classes, so that what goes left of each class is counted in
  * one run. Values are gathered a column at a time, for a stretch of rows that fits into a near

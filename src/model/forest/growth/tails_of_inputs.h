@@ -1,7 +1,7 @@
 /*
  * Which inputs have long tails: most of their values are small compared to the largest. Thresholds
  * that are even over the range would tell the few large ones apart again and again, and never get
- * to the others; so such an input has a unit (docs/forest.md).
+ * to the others; so such an input has a unit (docs/definition/forest.md).
  *
  * What is counted is how many values are of which size, in steps of 2^4. So a unit hardly ever
  * moves.

@@ -1,7 +1,7 @@
 /*
- * The random choices of a forest (docs/forest.md): keys of nodes, the order of columns, thresholds,
- * sides of categories, and the trees of a row. Each is a function of a key and of the place where
- * it is needed.
+ * The random choices of a forest (docs/definition/forest.md): keys of nodes, the order of columns,
+ * thresholds, sides of categories, and the trees of a row. Each is a function of a key and of the
+ * place where it is needed.
  *
  * Values are compared as whole numbers, so that nothing depends on how a process treats subnormal
  * numbers: a value's key is its magnitude's bits, negative for negative values. Keys are in the

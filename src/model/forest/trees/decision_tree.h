@@ -17,7 +17,8 @@
 #include "model/forest/trees/forest_slots.h"
 
 #define EF_NO_NODE UINT32_MAX
-#define EF_BRANCH_DEPTH 6 /* where the branches of the canonical bytes begin (docs/format.md) */
+/* Where the branches of the canonical bytes begin (docs/definition/format.md). */
+#define EF_BRANCH_DEPTH 6
 
 typedef enum ef_dkind {
     EF_LEAF = 0,

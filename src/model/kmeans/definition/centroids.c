@@ -1,5 +1,5 @@
 /*
- * From sums to the centers of the next level (docs/numerics.md, section 6).
+ * From sums to the centers of the next level (docs/definition/numerics.md, section 6).
  *
  * A coordinate is an exact rational num / den, rounded once: to the grid for lloyd, to a lattice
  * of width eps with a random phase for quantized. A cluster without rows is reseeded by a race

@@ -1,5 +1,5 @@
 /*
- * From canonical bytes (docs/format.md) back to a model.
+ * From canonical bytes (docs/definition/format.md) back to a model.
  *
  * The bytes have everything of a state but the seed, which with the other parameters the caller
  * gives, and what follows from the rows: the partition that pyramid keeps and the sets of a tree's

@@ -1,5 +1,5 @@
 /*
- * A fit: seeds, then level after level until the method says stop (docs/numerics.md).
+ * A fit: seeds, then level after level until the method says stop (docs/definition/numerics.md).
  *
  *     lloyd       stops when the centers do not change, or after `iterations` levels, the last of
  *                 which needs no partition: the model is its centers

@@ -1,4 +1,4 @@
-/* Parameters: defaults, checks, and what is automatic (docs/numerics.md, section 6). */
+/* Parameters: defaults, checks, and what is automatic (docs/definition/numerics.md, section 6). */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "base/random/tape.h"

@@ -1,5 +1,5 @@
 /*
- * The method tree (docs/numerics.md, section 8): k-means of k-means.
+ * The method tree (docs/definition/numerics.md, section 8): k-means of k-means.
  *
  * A node is a set of rows and a model of any other method. The rows of a leaf are rows of the
  * user's set, spread over the leaves by their ids; the rows of any other node are the centroids of

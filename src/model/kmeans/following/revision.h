@@ -1,5 +1,5 @@
 /*
- * The revision of a model: what it will be after a change of its set (docs/exactness.md).
+ * The revision of a model: what it will be after a change of its set (docs/why/exactness.md).
  *
  * In two steps, so that several models can change together or not at all: making a revision does
  * all that can fail, beside the model; committing it cannot fail.

@@ -1,5 +1,5 @@
 /*
- * The pilot of the method pyramid: which rows matter (docs/numerics.md, section 7).
+ * The pilot of the method pyramid: which rows matter (docs/definition/numerics.md, section 7).
  *
  * A plain seeding of all rows finds a row near everything that is far from the rest. With u the
  * squared distance of a row from the nearest of these seeds, and N the weight of the rows that are

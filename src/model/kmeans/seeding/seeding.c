@@ -1,6 +1,6 @@
 /*
- * Seeding: plain k-means++ as a sequence of races (docs/numerics.md, section 4); greedy seeding is
- * in seeding_greedy.c.
+ * Seeding: plain k-means++ as a sequence of races (docs/definition/numerics.md, section 4); greedy
+ * seeding is in seeding_greedy.c.
  *
  * In round l each row runs with the key E / (w u), u its squared distance to the nearest seed so
  * far; the smallest key wins. Exponentials with rates w u have their minimum at row i with

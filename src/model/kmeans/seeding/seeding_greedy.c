@@ -1,7 +1,7 @@
 /*
- * Greedy seeding (docs/numerics.md, section 4): in each round after the first, several rows are
- * drawn as plain seeding would draw one, and the one that leaves the smallest potential, the sum of
- * w u, becomes the seed.
+ * Greedy seeding (docs/definition/numerics.md, section 4): in each round after the first, several
+ * rows are drawn as plain seeding would draw one, and the one that leaves the smallest potential,
+ * the sum of w u, becomes the seed.
  *
  * Potentials are part of the state, so they are exact, for losers too: every row's distance to
  * every candidate counts, if it is below u. A potential is the one before less what the rows gain.

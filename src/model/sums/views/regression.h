@@ -1,5 +1,5 @@
 /*
- * Linear regression from moments (docs/sums.md has the formulas).
+ * Linear regression from moments (docs/definition/sums.md has the formulas).
  *
  * Everything that cancels is done in integers: N Q - S S is exact and rounded once. The rest is in
  * doubles, in a fixed order (base/matrix.h), so that results have the same bits everywhere.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes every number of docs/exactness.md, in fractions.
+"""Computes every number of docs/why/exactness.md, in fractions.
 
     exactness_numbers.py            print the numbers, one sentence or table row a line
     exactness_numbers.py --check    compare them with the page; exit with 1 if one differs
@@ -16,7 +16,7 @@ from itertools import combinations
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent / "exactness.md"
-EVENTS = PAGE.parent / "results" / "figure2_stream.csv"
+EVENTS = PAGE.parents[1] / "measured" / "results" / "figure2_stream.csv"
 
 
 # ---------------------------------------------------------------- tools
@@ -56,7 +56,7 @@ def loss(rows, centroid):
 
 
 def lattice_point(value, width, phase):
-    """theta + eps round((c - theta) / eps), as docs/numerics.md has it."""
+    """theta + eps round((c - theta) / eps), as docs/definition/numerics.md has it."""
     return phase + width * round_half_away(Fraction(value - phase) / width)
 
 

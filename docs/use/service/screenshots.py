@@ -2,7 +2,7 @@
 """Pictures of the page of `efface serve`, for the documentation.
 
     scripts/install-packages docs
-    docs/service/screenshots.py build/efface-serve build/efface [--out DIR]
+    docs/use/service/screenshots.py build/efface-serve build/efface [--out DIR]
 
 Makes two stores of made-up rows, serves them on loopback, does what a privacy officer does in
 Chromium without a window, and writes PNG files: views on a desk and on a phone, light and dark. If
