@@ -22,11 +22,11 @@ DEFINITIONS = [
     "The online deletion benchmark is the paper's: train once on all rows, then delete rows chosen "
     "at random, one at a time, and have a model of the remaining rows after each.",
     "Methods: *k-means* is k-means++ and Lloyd's iterations. As in the paper it runs to "
-    "convergence where quality is measured, and makes 10 iterations where time is. *k-means, "
+    "convergence (which the paper does not define: here, until nothing changes) where quality is measured, and makes 10 iterations where time is. *k-means, "
     "forgetting* is k-means with 10 iterations, kept up to date by efface (method `lloyd`). "
     "*Q-k-means* is the paper's quantized k-means (method `quantized`): *exact* as efface does it, "
     "and *paper-literal* with fresh randomness at each retraining, as in the paper, which is **not "
-    "exact**, neither by bytes nor in distribution (docs/why/exactness.md, section 6). *DC-k-means* is "
+    "exact**, neither by bytes nor in distribution (docs/why/shortcuts.md, section 1). *DC-k-means* is "
     "the paper's divide-and-conquer k-means (method `tree`, one level, centroids not weighed): "
     "*exact* with kept randomness; *paper-literal* with fresh randomness for each node between "
     "leaf and root, which is not the law of bytes but is exact in distribution as long as requests "
@@ -39,11 +39,12 @@ DEFINITIONS = [
 TERMS = [
     "**Milestones**: quality is measured after training and after 1, 10, 100 and 1,000 deletions. "
     "A value of tables 1 to 3 is the mean of a replicate over its milestones, then of the "
-    "replicates.",
+    "replicates. The paper measures at the same milestones and does not say which of them its "
+    "tables show.",
     "**Loss ratio**: the loss of a model, divided by the mean loss over the replicates of k-means, "
     "run to convergence on the same rows. Lower is better; below 1 is less loss than k-means has "
     "on average.",
-    "**Silhouette**: of 10,000 rows, drawn anew for each replicate and milestone; of all rows "
+    "**Silhouette**: of 10,000 rows, drawn again for each replicate and milestone; of all rows "
     "where there are no more.",
     "**Retraining**: k-means with 10 iterations on the rows that are left, clocked after the last "
     "deletion, three times in each run. The time of a run is the median of its three, that of a "
@@ -51,7 +52,7 @@ TERMS = [
     "method is a single take of each replicate.",
     "**Amortized**: the time of training once and of all deletions, divided by the number of "
     "deletions.",
-    "**Speed-up**: a ratio of means, as in the paper: the mean time of retraining, divided by the "
+    "**Speed-up**: a ratio of means, as the paper's numbers are: the mean time of retraining, divided by the "
     "mean amortized time of the method.",
     "**Untouched, repaired, refitted**: a request that only corrected sums, one that computed "
     "parts of the model again, and one that computed all of it again.",
@@ -115,7 +116,7 @@ THEORY = (
 BOUNDS = [
     "Q-k-means, the paper: `O(m^2 d^2.5 / eps)` for m deletions, in expectation, whatever n is. "
     "The bound is coarse: with kept phases and with fresh ones the number of retrainings is about "
-    "linear in m (figure 2; docs/why/exactness.md, section 6).",
+    "linear in m (figure 2; docs/why/shortcuts.md, section 1).",
     "DC-k-means, the paper: `O(m max(n^rho, n^(1-rho)) d)` with the width `w = n^rho`.",
     "pyramid, which the paper does not have: a request for a row outside of the sample and the "
     "jury only corrects sums, whatever n is, unless it changes the size of the sample.",
@@ -125,7 +126,8 @@ EFFICIENCY = (
     "O(n / m) = O(n^(1-α)) each, which is the cost of training once, spread over the deletions. "
     "Corollary 4.2.1 promises it of Q-k-means with a lattice of width n^-β for α up to "
     "(1 - β) / 2, corollary 4.2.2 of DC-k-means with n^ρ leaves for α up to 1 - max(ρ, 1 - ρ). "
-    "Here β = 1/4 and ρ = 1/2, which is α up to 3/8 and up to 1/2. The table has the exponents of "
+    "The second has < in the paper's section 4.3 and ≤ in its appendix C.2.4, and assumes training that "
+    "is sequential. Here β = 1/4 and ρ = 1/2, which is α up to 3/8 and up to 1/2 (1/2 itself by the appendix only). The table has the exponents of "
     "the amortized times in n (figure 10) beside 1 - α. Training a row takes longer in a large "
     "set, which no cache holds. So the next column has the exponents of the same times divided by "
     "those of training / m, and this column decides: 0 or less is deletion efficient."

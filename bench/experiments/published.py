@@ -90,6 +90,11 @@ def loss_bound(least_loss, n, d, k, epsilon):
     return seeded + epsilon * math.sqrt(n * d * seeded) + epsilon**2 * n * d / 4
 
 
+def stability_loss(n, d, k, epsilon, iterations=10, gamma=0.2):
+    """Lemma C.3 for one deletion: no centroid changes with a probability greater than 1 less this."""
+    return 2 * iterations * k * d**1.5 / (epsilon * gamma * n)
+
+
 def largest_alpha(method, beta, rho):
     """Corollaries 4.2.1 and 4.2.2: up to which alpha a method is alpha-deletion efficient."""
     paper_method = LITERAL.get(method, method)

@@ -6,7 +6,7 @@ headline() is the table of the README, check() holds report and README against t
 
 from pathlib import Path
 
-from . import figures, report_context, report_tables, results
+from . import claims, figures, report_context, report_tables, results
 from .page import Heading, Picture, plain, table, to_markdown
 from .report_tables import best_method, paper_best
 from .results import (
@@ -20,7 +20,8 @@ BEGIN, END = "<!-- headline -->", "<!-- /headline -->"
 def report_blocks(run):
     return [Heading(1, TITLE), *report_tables.summary(run), *report_tables.sets_section(run),
             *report_tables.quality_section(run), *report_tables.time_section(run),
-            *report_context.figures_section(run), *report_context.peers_section(run),
+            *report_context.figures_section(run), *claims.section(run),
+            *report_context.peers_section(run),
             *report_context.theory_section(run), *report_context.corollaries_section(run),
             *report_context.loss_bound_section(run), *report_context.sanity_section(run),
             *report_context.repeat_section(run)]

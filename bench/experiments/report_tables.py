@@ -188,7 +188,7 @@ def against_paper(run, costs, ours):
     if not factors:
         return
     low, high = min(factors, key=factors.get), max(factors, key=factors.get)
-    yield (f"On the paper's own sets its speed-up is {digits(factors[low])} "
+    yield (f"On the sets that can be compared its speed-up is {digits(factors[low])} "
            f"({plain(low)}) to {digits(factors[high])} times ({plain(high)}) the best speed-up "
            "that the paper gives for the set.")
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Computes every number of docs/why/exactness.md, in fractions.
+"""Computes every number of docs/why/exactness.md and docs/why/shortcuts.md, in fractions.
 
     exactness_numbers.py            print the numbers, one sentence or table row a line
-    exactness_numbers.py --check    compare them with the page; exit with 1 if one differs
+    exactness_numbers.py --check    compare them with the pages; exit with 1 if one differs
 
-The page must contain each line that is printed here (line breaks do not matter), and no fraction
-or decimal number that is not in one of these lines.
+One of the pages must contain each line that is printed here (line breaks do not matter), and neither
+has a fraction or decimal number that is not in one of these lines.
 """
 
 import csv
@@ -15,8 +15,9 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent / "exactness.md"
-EVENTS = PAGE.parents[1] / "measured" / "results" / "figure2_stream.csv"
+HERE = Path(__file__).resolve().parent
+PAGES = [HERE / "exactness.md", HERE / "shortcuts.md"]
+EVENTS = HERE.parent / "measured" / "results" / "figure2_stream.csv"
 
 
 # ---------------------------------------------------------------- tools
@@ -175,13 +176,24 @@ def lattice_numbers():
     if bias != retrain * (1 - retrain):
         raise AssertionError("the total variation is not p(1 - p)")
     yield f"p = {retrain}, and the total variation distance is {bias} = p(1 - p)."
+    seed = Fraction(1, len(rows))  # the chance that the deleted row is the seed: then all is right
+    yield f"Of three rows the row {gone} is the seed with probability {seed},"
+    whole = {}
+    for outcome in set(right) | set(fresh):
+        add_to(whole, outcome, seed * right.get(outcome, 0)
+               + (1 - seed) * fresh.get(outcome, 0))
+    yield f"off by {1 - seed} x {bias} = {total_variation(whole, right)}."
+    stays = uniform([a for a, b in zip(old, new) if a == b])
+    yield f"Given that, the model is 2, 3 or 4, each with {stays[2]}."
+    if set(stays) != {2, 3, 4}:
+        raise AssertionError("the models that are kept are others")
     if total_variation(uniform(old), right) != retrain:
         raise AssertionError("the same phase does not change the model with the least probability")
     yield f"the total variation distance of the two right distributions is {retrain} as well"
 
 
 def adversary_numbers():
-    """Section 4: who asks to forget the row 0 only on seeing a certain model."""
+    """exactness.md, section 4: who asks to forget the row 0 only on seeing a certain model."""
     width = 4
     old = [lattice_point(2, width, phase) for phase in range(width)]
     new = [lattice_point(3, width, phase) for phase in range(width)]
@@ -219,7 +231,7 @@ def expected_retrains(width, requests, up):
 
 
 def event_numbers():
-    """Section 6: how often kept and fresh phases retrain."""
+    """shortcuts.md, section 1: how often kept and fresh phases retrain."""
     width, even, always = 16, Fraction(1, 2), Fraction(1)
     if expected_retrains(width, 1, even) != Fraction(1, width):
         raise AssertionError("the first request does not retrain with probability delta / eps")
@@ -276,6 +288,11 @@ def seeding_numbers():
             f"| {seeds[0]}, {seeds[1]} | {right[seeds]} = {decimal(right[seeds])} "
             f"| {after[seeds]} = {decimal(after[seeds])} |"
         )
+    for point in (0, 1, 2):
+        alone = sum(p for seeds, p in right.items() if point in seeds)
+        kept = sum(p for seeds, p in before.items() if point in seeds and gone not in seeds)
+        kept /= 1 - hit
+        yield f"| {point} | {alone} = {decimal(alone)} | {kept} = {decimal(kept)} |"
     bias = total_variation(after, right)
     yield f"The total variation distance is {bias} = {decimal(bias)}."
     bias_of_sets = total_variation(as_sets(after), as_sets(right))
@@ -362,16 +379,16 @@ def plain(text):
 
 
 def check(lines):
-    page = plain(PAGE.read_text(encoding="utf-8"))
-    missing = [line for line in lines if plain(line) not in page]
+    pages = " ".join(plain(page.read_text(encoding="utf-8")) for page in PAGES)
+    missing = [line for line in lines if plain(line) not in pages]
     for line in missing:
-        print(f"{PAGE.name} does not say: {line}")
+        print(f"no page says: {line}")
     known = set(NUMBER.findall(" ".join(lines)))
-    unknown = sorted(set(NUMBER.findall(page)) - known)
+    unknown = sorted(set(NUMBER.findall(pages)) - known)
     for number in unknown:
-        print(f"{PAGE.name} has a number that is not computed: {number}")
+        print(f"a page has a number that is not computed: {number}")
     if not missing and not unknown:
-        print(f"{PAGE.name}: {len(lines)} lines of numbers agree")
+        print(f"{' and '.join(page.name for page in PAGES)}: {len(lines)} lines of numbers agree")
     return 1 if missing or unknown else 0
 
 
