@@ -249,7 +249,7 @@ static void rows_and_buckets(void **state) {
         const subject about = subject_of(&sealed, row);
         assert_true(row->row.owner != EFFACE_NO_OWNER);
         const uint64_t bucket = ef_bucket_of(&sealed.head, row->row.id);
-        char where[80], sql[300];
+        char where[80], sql[400];
         (void)snprintf(where, sizeof where, "id = %" PRId64, (int64_t)row->row.id);
         flip_all("rows", "vals", where, 1, ON_ROW, &about);
         flip_all("rows", "text", where, 2, ON_ROW, &about);
@@ -288,14 +288,15 @@ static void rows_and_buckets(void **state) {
         (void)snprintf(sql, sizeof sql, "UPDATE buckets SET sum = substr(sum, 1, 15) WHERE %s",
                        where);
         try_sql(sql, ON_ROW, &about);
-        /* The values of two rows of one bucket exchanged; and rows that have one another's id. */
+        /* The values of the first and the last row of the bucket exchanged. */
         (void)snprintf(sql, sizeof sql,
-                       "UPDATE rows SET vals = (SELECT b.vals FROM rows b WHERE b.bucket ="
-                       " rows.bucket AND b.id = (SELECT min(id) + max(id) FROM rows c WHERE"
-                       " c.bucket = rows.bucket) - rows.id) WHERE bucket = %" PRIu64
-                       " AND id IN ((SELECT min(id) FROM rows WHERE bucket = %" PRIu64
-                       "), (SELECT max(id) FROM rows WHERE bucket = %" PRIu64 "))",
-                       bucket, bucket, bucket);
+                       "WITH ends AS (SELECT min(id) AS low, max(id) AS high FROM rows"
+                       " WHERE bucket = %" PRIu64 ") UPDATE rows SET vals ="
+                       " (SELECT b.vals FROM rows b, ends WHERE b.bucket = rows.bucket"
+                       " AND b.id = CASE rows.id WHEN low THEN high ELSE low END)"
+                       " WHERE bucket = %" PRIu64 " AND id IN"
+                       " (SELECT low FROM ends UNION SELECT high FROM ends)",
+                       bucket, bucket);
         try_sql(sql, ON_ROW, &about);
         /* A bucket emptied together with what is kept of it. */
         (void)snprintf(
