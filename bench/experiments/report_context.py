@@ -1,8 +1,9 @@
 """The report beside its tables: figures, other programs, theory, sanity, and how to repeat it."""
 
+import math
 import re
 
-from . import captions, figures, results
+from . import captions, figures, published, results
 from .page import Code, Folded, Grid, Heading, Items, Note, Picture, Text, plain
 from .report_tables import counted, missing, set_notes
 from .results import digits, duration, method_title, number, set_title, with_sd
@@ -80,16 +81,23 @@ def theory_section(run):
     table = run.table("theory")
     if table is None:
         return blocks + missing(run, "theory", "fit of the growth in n and m")
-    rows = []
+    rows, above = [], []
     for row in table.rows:
         error, low, high = row.get("standard_error"), row.get("low"), row.get("high")
+        key = (row["method"], row["variable"])
+        if float(row["exponent"]) - 2 * float(error or 0) > published.EXPONENTS.get(key, math.inf):
+            above.append(f"{plain(method_title(row['method']))} {captions.VARIABLES[row['variable']]}")
         rows.append([plain(method_title(row["method"])),
                      captions.VARIABLES.get(row["variable"], plain(row["variable"])),
                      with_error(row["exponent"], error),
                      f"{rounded(low)} to {rounded(high)}" if low and high else "",
-                     plain(row.get("paper_bound") or "–")])
-    head = ["method", "growth", "exponent", "measured from, to", "the paper's bound"]
-    return blocks + [Grid(head, rows), Note(captions.EXPONENTS)]
+                     plain(published.BOUNDS.get(key, "–")),
+                     f"{published.EXPONENTS[key]:.2f}" if key in published.EXPONENTS else "–"])
+    head = ["method", "growth", "exponent", "measured from, to", "the paper's bound",
+            "exponent of the bound"]
+    verdict = (f"Above that of its bound by more than two standard errors: {'; '.join(above)}." if above else
+               "No exponent is above that of its bound by more than two standard errors.")
+    return blocks + [Grid(head, rows), Note(captions.EXPONENTS), Text(verdict)]
 
 
 def corollaries_section(run):

@@ -32,7 +32,7 @@ METHODS = {
     "kmeans": Look("k-means", "#000000", "solid", 0),
     "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,4)", 11),
     "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
-    "quantized_fresh": Look("Q-k-means, paper-literal (not exact)", "#E69F00", "(3,4)", 4),
+    "quantized_fresh": Look("Q-k-means, fresh randomness (not exact)", "#E69F00", "(3,4)", 4),
     "tree": Look("DC-k-means, exact", "#0072B2", "solid", 7),
     "tree_fresh": Look("DC-k-means, paper-literal", "#882255", "(2,3)", 10),
     "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),

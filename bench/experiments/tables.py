@@ -363,7 +363,7 @@ def save_all(results, deletions, folder):
     put("figure8_latency", "set kind method us_low us_high count", latencies(results), "main")
     put("figure9_tradeoff", "set kind method speedup speedup_sd loss_ratio loss_ratio_sd",
         tradeoff(losses, runtimes), "main")
-    put("theory", "method variable exponent standard_error low high paper_bound",
+    put("theory", "method variable exponent standard_error low high",
         theory.exponents(results, rows, points_up_to(deletions - 2)), "growth")
     rows = put("figure10_efficiency", "method alpha n m seconds sd training",
                theory.efficiency(results), "efficiency")

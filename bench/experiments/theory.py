@@ -41,21 +41,20 @@ def exponents(results, growth_rows, counts):
     for method in plan.GROWTH_METHODS:
         points = [(row["n"], row["request_us"]) for row in growth_rows if row["method"] == method]
         if len(points) >= 2:
-            yield exponent_row(method, "n", points, published.BOUNDS.get((method, "n")))
+            yield exponent_row(method, "n", points)
     largest = max((row["n"] for row in growth_rows), default=None)
     for method in plan.GROWTH_METHODS:
         lines = results.get("growth", "gaussian", method, largest)
         points = [(m, mean([sum(settled(line)[:m]) for line in lines]))
                   for m in counts if m >= 10 and lines]
         if len(points) >= 2:
-            yield exponent_row(method, "m", points, published.BOUNDS.get((method, "m")))
+            yield exponent_row(method, "m", points)
 
 
-def exponent_row(method, variable, points, bound):
+def exponent_row(method, variable, points):
     exponent, error = slope(points)
     return {"method": method, "variable": variable, "exponent": exponent,
-            "standard_error": error, "low": points[0][0], "high": points[-1][0],
-            "paper_bound": bound}
+            "standard_error": error, "low": points[0][0], "high": points[-1][0]}
 
 
 # ---------------------------------------------------------------- corollaries 4.2.1 and 4.2.2

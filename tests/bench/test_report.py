@@ -287,6 +287,21 @@ class Report(RunTest):
         self.assertIn("does not hold", of("least speedup"))
         self.assertIn("does not hold", of("more consistent"))
 
+    def test_growth_stands_beside_the_bounds(self):
+        self.has("10,000 to 10,000,000 | O(1 / epsilon) | 0.30 |", self.markdown())
+        self.has("No exponent is above that of its bound", self.markdown())
+        change(self.folder / "theory.csv", "tree,n,0.702,", "tree,n,0.752,")
+        report.write_report(self.folder)
+        self.has("by more than two standard errors: DC-k-means, exact of a request, in n.", self.markdown())
+
+    def test_says_how_much_too_low_speedups_are(self):
+        # Of celltype's 12,009 rows 1 to 1,000 are gone, 500.5 on average: 499.5 / 11,508.5.
+        self.has("too low by celltype 4.3 %", self.markdown())
+        meta = json.loads((self.folder / "meta.json").read_text(encoding="utf-8"))
+        (self.folder / "meta.json").write_text(json.dumps(meta | {"deletions": 2}), encoding="utf-8")
+        report.write_report(self.folder)
+        self.assertNotIn("too low by", self.markdown())
+
     def test_a_run_without_the_tables_of_sentences(self):
         for name in ("table4_runtime", "table1_loss", "figure2_retrains", "figure3_epsilon_loss",
                      "figure4_width_loss", "figure5_epsilon_time", "figure6_width_time", "loss_bound"):
