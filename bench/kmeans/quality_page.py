@@ -1,4 +1,4 @@
-"""The page of bench/kmeans/quality.py: from the losses of runs to ratios, goals and Markdown.
+"""The page of bench/kmeans/quality.py: from the losses of runs to ratios and Markdown.
 
 A case is a dictionary with the name of a set, its shape, k, scaling and what the grid does to it,
 and for each contestant a list of runs. A run is a pair: the loss in double precision, and what the
@@ -11,7 +11,7 @@ GROUP = 10  # runs of a fit with n_init=10
 PEER = "scikit-learn"
 METHODS = ("lloyd", "pyramid", "tree", "quantized")
 JUDGED = ("lloyd", "pyramid")
-GOAL_MEAN, GOAL_MAX = 1.02, 1.05
+MOST_MEAN, MOST_MAX = 1.02, 1.05  # of a clustering that is as good as the peer's
 
 INTRODUCTION = """# Quality: how good the clusterings are
 
@@ -29,14 +29,14 @@ What is compared, and how:
 - **n_init = 1** is {n_runs} fits with seeds of their own, for each contestant. **n_init = 10** is {n_groups} fits, each of
   which is the best of ten runs by the contestant's own inertia, as its estimator chooses. {grouping}
 - **Ratios.** *mean* is the mean of our losses over the mean of scikit-learn's, *max* the largest of ours over the
-  largest of scikit-learn's. Seeds mean other rows to each contestant, so single runs are never compared. In brackets is
+  largest of scikit-learn's. The same seed picks different rows in each program, so single runs are never compared. In brackets is
   the standard error of the mean ratio, in units of its last digit.
-- **Goals**, for lloyd and pyramid, on every set: a mean of at most {goal_mean}, a max of at most {goal_max}, with one run
-  and with ten. What misses a goal is in bold.
+- **Bold**, for lloyd and pyramid: a mean above {most_mean} or a max above {most_max}, that is, clearly worse than
+  scikit-learn's. The first table lists these cases.
 - **Sets.** docs/measured/data.md describes them. At most {rows:,} rows and {values:,} values are taken, a random subset with a
   fixed seed. *minmax* means that each column was mapped to [0, 1] before anyone got the rows, and the loss is of these
   values. *raw* is as the file has it.
-- **The grid.** efface rounds values to multiples of the largest one's 2^-23 ([numerics](numerics.md)). A set that spans
+- **The grid.** efface rounds values to multiples of the largest one's 2^-23 ([numerics](../definition/numerics.md)). A set that spans
   more than that loses something: columns of which less than 8 bits are kept (*coarse*, efface warns of them), and rows
   that differ in the file but not on the grid (*merged*). The last table has the sets to which it happens. Their loss can
   be as good all the same, for what is lost hardly counts in it.
@@ -84,8 +84,8 @@ class Ratio:
         self.max = quotient(max(ours), max(theirs))
         self.error = self.mean * (relative_variance(ours) + relative_variance(theirs)) ** 0.5
 
-    def reaches_goal(self):
-        return self.mean <= GOAL_MEAN and self.max <= GOAL_MAX
+    def is_as_good(self):
+        return self.mean <= MOST_MEAN and self.max <= MOST_MAX
 
 
 def quotient(ours, theirs):
@@ -119,8 +119,8 @@ def cell(found, is_judged):
     mean_text = number(found.mean)
     if found.mean < 100:
         mean_text += f" ({round(1000 * found.error)})"
-    return " / ".join((bold(mean_text, is_judged and found.mean > GOAL_MEAN),
-                       bold(number(found.max), is_judged and found.max > GOAL_MAX)))
+    return " / ".join((bold(mean_text, is_judged and found.mean > MOST_MEAN),
+                       bold(number(found.max), is_judged and found.max > MOST_MAX)))
 
 
 def case_cells(case):
@@ -139,16 +139,16 @@ def ratio_table(cases, n_init, groups):
     return table(head, rows)
 
 
-def goal_table(cases, groups):
-    """For each goal, on how many sets it is reached, and where it is not."""
+def worse_table(cases, groups):
+    """On how many sets a method is as good as the peer, and where it is worse."""
     rows = []
     for method in JUDGED:
         for n_init in (1, 10):
-            missed = [f"{case['name']} k {case['k']} {case['scale']}" for case in cases
-                      if not ratio(case, method, n_init, groups).reaches_goal()]
+            worse = [f"{case['name']} k {case['k']} {case['scale']}" for case in cases
+                      if not ratio(case, method, n_init, groups).is_as_good()]
             rows.append([f"`{method}`, n_init = {n_init}",
-                         f"{len(cases) - len(missed)} of {len(cases)}", ", ".join(missed) or "none"])
-    return table(["goal", "reached on", "missed on"], rows)
+                         f"{len(cases) - len(worse)} of {len(cases)}", ", ".join(worse) or "none"])
+    return table(["", "as good on", "worse on"], rows)
 
 
 def grid_table(cases):
@@ -167,10 +167,10 @@ def page(cases, groups, facts):
     """The whole page. `facts` are those that the introduction names."""
     n_runs = min(len(runs) for case in cases for runs in case["runs"].values())
     head = INTRODUCTION.format(
-        n_runs=n_runs, n_groups=len(groups), goal_mean=GOAL_MEAN, goal_max=GOAL_MAX, **facts
+        n_runs=n_runs, n_groups=len(groups), most_mean=MOST_MEAN, most_max=MOST_MAX, **facts
     )
     sections = [
-        ("Goals", goal_table(cases, groups)),
+        (f"Where it is worse than {PEER}", worse_table(cases, groups)),
         ("One run (n_init = 1)", ratio_table(cases, 1, groups)),
         ("The best of ten runs (n_init = 10)", ratio_table(cases, 10, groups)),
         ("Sets that span more than the grid", grid_table(cases)),

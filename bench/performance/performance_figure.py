@@ -7,20 +7,19 @@ from experiments.figures_marks import arrange
 from experiments.panels import extent, name_axes, place_log, readable
 from experiments.plotting import WIDTH, Box, draw, padded, tics, wrap
 from experiments.results import SETS, Look, look, number
-from performance_tables import LIMIT_GOAL, title
+from performance_tables import title
 
 HEIGHT = 470
 LIMIT = Look("limit of the machine", "#404040", "solid", 0)
-GOAL = Look(f"{100 * LIMIT_GOAL:.0f} % of it, the goal", "#7f7f7f", "(4,4)", 0)
 POINT = "a pass; the thin line ends at its own limit"
 
 
-def roof(rows, machine, part=1.0):
+def roof(rows, machine):
     """The corners of the limit from the least to the most operations for a byte."""
     left, right = across(rows)
     peak, read = number(machine, "peak_gflops"), number(machine, "read_gbs")
     corner = min(max(peak / read, left), right)
-    return [(x, part * min(peak, read * x)) for x in (left, corner, right)]
+    return [(x, min(peak, read * x)) for x in (left, corner, right)]
 
 
 def across(rows):
@@ -29,7 +28,7 @@ def across(rows):
 
 def up(rows, machine):
     least = min(min(number(row, "gflops") for row in rows),
-                min(y for _, y in roof(rows, machine, LIMIT_GOAL)))
+                min(y for _, y in roof(rows, machine)))
     return least / 1.5, 1.5 * number(machine, "peak_gflops")
 
 
@@ -45,7 +44,7 @@ def steps(low, high):
 
 def place_roofline(sheet, rows, machine):
     looks = [look(title(row), SETS, [title(r) for r in rows]) for row in rows]
-    used = sheet.key([LIMIT, GOAL, Look(POINT, "#0072B2", "solid", 7)], 4)
+    used = sheet.key([LIMIT, Look(POINT, "#0072B2", "solid", 7)], 4)
     box = Box(74, used + 20, WIDTH - 30, sheet.bottom - 50)
     (left, right), (low, high) = across(rows), up(rows, machine)
     sheet.begin_panel(
@@ -53,9 +52,7 @@ def place_roofline(sheet, rows, machine):
         f"set yrange [{low:.6g}:{high:.6g}]", "set mxtics 1", "set mytics 1",
         f"set xtics {tics(steps(left, right), '{:g}'.format)}",
         f"set ytics {tics(steps(low, high), '{:g}'.format)}", "set grid xtics")
-    plots = [f"{sheet.block(roof(rows, machine))} with lines {sheet.line(LIMIT, 2.4)} notitle",
-             f"{sheet.block(roof(rows, machine, LIMIT_GOAL))} with lines"
-             f" {sheet.line(GOAL, 1.6)} notitle"]
+    plots = [f"{sheet.block(roof(rows, machine))} with lines {sheet.line(LIMIT, 2.4)} notitle"]
     for row, style in zip(rows, looks):
         place = number(row, "flops_per_byte")
         rate = number(row, "gflops")
@@ -79,9 +76,8 @@ def name_points(sheet, rows, looks, machine, box, scope):
     points, taken, titles = [], [], []
     for i in range(100):
         place = left * (right / left) ** (i / 100)
-        for part in (1.0, LIMIT_GOAL):
-            x, y = pixel(place, part * min(peak, read * place))
-            taken.append(Box(x - 4, y - 2, x + 4, y + 2))
+        x, y = pixel(place, min(peak, read * place))
+        taken.append(Box(x - 4, y - 2, x + 4, y + 2))
     for row in rows:
         place = number(row, "flops_per_byte")
         x, y = pixel(place, number(row, "gflops"))

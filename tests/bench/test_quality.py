@@ -37,10 +37,10 @@ class Numbers(unittest.TestCase):
         self.assertEqual(qp.quotient(0.0, 0.0), 1.0)
         self.assertEqual(qp.quotient(1.0, 0.0), float("inf"))
 
-    def test_the_goal_is_on_both(self):
-        for ours, reached in (([102.0, 102.0], True), ([103.0, 102.0], False),
+    def test_as_good_is_both(self):
+        for ours, good in (([102.0, 102.0], True), ([103.0, 102.0], False),
                               ([98.0, 105.0], True), ([98.0, 106.0], False)):
-            self.assertEqual(qp.Ratio(ours, [100.0, 100.0]).reaches_goal(), reached)
+            self.assertEqual(qp.Ratio(ours, [100.0, 100.0]).is_as_good(), good)
 
     def test_the_best_of_ten_is_chosen_by_inertia(self):
         runs = [(float(100 + i), float(i % 10 != 7)) for i in range(20)]
@@ -58,12 +58,12 @@ class Numbers(unittest.TestCase):
         self.assertEqual(
             cells(qp.ratio_table([case], 10, groups))[5:7],
             ["1.010 (0) / 1.010", "**1.030 (30)** / **1.060**"])
-        goals = qp.goal_table([case, a_case()], groups)
-        self.assertEqual([cells(goals, i)[1] for i in range(2, 6)],
+        worse = qp.worse_table([case, a_case()], groups)
+        self.assertEqual([cells(worse, i)[1] for i in range(2, 6)],
                          ["1 of 2", "2 of 2", "1 of 2", "1 of 2"])
-        self.assertEqual(cells(goals)[2], "a k 4 raw")
+        self.assertEqual(cells(worse)[2], "a k 4 raw")
 
-    def test_methods_without_a_goal_miss_none(self):
+    def test_some_methods_are_never_bold(self):
         table = qp.ratio_table([a_case(tree=(300.0,) * 20)], 1, qp.disjoint_groups(20))
         self.assertEqual(cells(table)[7], "3.000 (0) / 3.000")
 
