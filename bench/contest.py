@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from experiments import Failure
+from experiments.machine import first_match
 
 
 def load(path):
@@ -88,8 +89,36 @@ def blas():
     return f"{found[0]['internal_api']} {found[0]['version']}" if found else None
 
 
+OLD_KERNELS = {"Prescott", "Core2", "Penryn", "Dunnington", "Atom", "Nano", "Nehalem", "Sandybridge",
+               "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver",
+               "Steamroller", "Katmai", "Coppermine", "Northwood", "Banias", "generic"}
+
+
+def blas_kernels():
+    """For which processor each copy of OpenBLAS in this process has chosen its kernels. A package
+    may bring a copy of its own."""
+    from threadpoolctl import threadpool_info
+
+    return sorted({library["architecture"] for library in threadpool_info()
+                   if library["internal_api"] == "openblas"})
+
+
+def check_kernels():
+    """Fails where OpenBLAS takes a processor with AVX2 for one without."""
+    old = OLD_KERNELS.intersection(blas_kernels())
+    flags = first_match(r"^flags\s*:(.*)$", "/proc/cpuinfo") or ""
+    if old and "avx2" in flags.split():
+        better = "SkylakeX" if "avx512f" in flags.split() else "Haswell"
+        raise Failure(f"OpenBLAS runs its kernels for {', '.join(sorted(old))} on a processor with "
+                      f"AVX2, which slows the peers down; set OPENBLAS_CORETYPE={better}, or use "
+                      "--any-blas")
+
+
 def check_programs(options):
-    """Fails without an optimized BLAS, unless --any-blas is given, and without efface-bench."""
+    """Fails without an optimized BLAS that knows the processor, unless --any-blas is given, and
+    without efface-bench."""
+    if not options.any_blas:
+        check_kernels()
     if blas() is None and not options.any_blas:
         raise Failure("numpy has no optimized BLAS, which would slow the peers down; install one "
                       "(apt-get install libopenblas0), or use --any-blas")
