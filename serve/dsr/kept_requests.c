@@ -319,9 +319,14 @@ int sv_dsr_kept_make(sv_dsr_kept *k) {
     return error != 0 ? error : enter_folder(k);
 }
 
-void sv_dsr_kept_hash(const sv_dsr_kept *k, const void *body, size_t n_body,
+void sv_dsr_kept_hash(const sv_dsr_kept *k, const char *token, const void *body, size_t n_body,
                       unsigned char hash[SV_DSR_HASH_BYTES]) {
-    (void)crypto_generichash(hash, SV_DSR_HASH_BYTES, body, n_body, k->key, sizeof k->key);
+    crypto_generichash_state state;
+    (void)crypto_generichash_init(&state, k->key, sizeof k->key, SV_DSR_HASH_BYTES);
+    (void)crypto_generichash_update(&state, (const unsigned char *)token, strlen(token) + 1);
+    (void)crypto_generichash_update(&state, body, n_body);
+    (void)crypto_generichash_final(&state, hash, SV_DSR_HASH_BYTES);
+    sodium_memzero(&state, sizeof state);
 }
 
 /* ------------------------------------------------------------------ reading */

@@ -2,7 +2,7 @@
  * The files of OpenDSR requests, in a folder of their own beside the file of tokens.
  *
  *     lock           held by the service that uses the folder
- *     key            32 random bytes, which hash the bodies of requests
+ *     key            32 random bytes, which hash the bodies of requests together with their tokens
  *     UUID.pending   a request that has not ended, with the names of people
  *     UUID.new       the same, before it was complete: it was never acknowledged
  *     ended.jsonl    a line for each request that has, without names
@@ -28,8 +28,9 @@ int sv_dsr_kept_read(sv_dsr_kept *kept, sv_dsr *dsr);
 /* Makes the folder if it is not there. */
 int sv_dsr_kept_make(sv_dsr_kept *kept);
 
-/* The keyed hash of a body; the folder must be there. */
-void sv_dsr_kept_hash(const sv_dsr_kept *kept, const void *body, size_t n_body,
+/* The keyed hash of a body and of the token that it came with, which is in no file: so nobody who
+ * reads the folder can test a guess of whom a body named. The folder must be there. */
+void sv_dsr_kept_hash(const sv_dsr_kept *kept, const char *token, const void *body, size_t n_body,
                       unsigned char hash[SV_DSR_HASH_BYTES]);
 
 /* Writes a request that has not ended. After success it is on the disk; after failure it is not. */

@@ -201,12 +201,14 @@ sv_when sv_dsr_create(sv_request *request) {
     json_decref(json);
     if (entry == NULL)
         return SV_NOW;
-    switch (sv_dsr_add(request->service->dsr, &entry, request->body, request->n_body)) {
+    switch (
+        sv_dsr_add(request->service->dsr, &entry, request->token, request->body, request->n_body)) {
     case SV_DSR_NEW:
     case SV_DSR_SAME: acknowledge(request, entry); break;
     case SV_DSR_OTHER:
-        sv_refuse(request, 400, "conflict",
-                  "subject_request_id belongs to a request with another body");
+        sv_refuse(
+            request, 400, "conflict",
+            "subject_request_id belongs to a request with another body, or from another token");
         break;
     case SV_DSR_FAILED:
         sv_reply_header(request, "Retry-After", "5");

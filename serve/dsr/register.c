@@ -127,13 +127,14 @@ static int add_new(sv_dsr *dsr, sv_dsr_entry *entry) {
     return inserted ? 0 : ENOMEM;
 }
 
-sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **given, const void *body, size_t n_body) {
+sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **given, const char *token, const void *body,
+                         size_t n_body) {
     sv_dsr_entry *const entry = *given;
     sv_dsr_entry *there = NULL;
     pthread_mutex_lock(&dsr->writes);
     int error = sv_dsr_kept_make(dsr->kept);
     if (error == 0) {
-        sv_dsr_kept_hash(dsr->kept, body, n_body, entry->hash);
+        sv_dsr_kept_hash(dsr->kept, token, body, n_body, entry->hash);
         there = sv_dsr_find(dsr, entry->id);
         if (there == NULL)
             error = add_new(dsr, entry);

@@ -5,9 +5,9 @@
  * 1. A request that was acknowledged is on the disk, and is done some time, whatever happens to the
  *    process in between.
  * 2. A request that is completed or cancelled leaves no name of a person in memory or in a file of
- *    the register; what is left is a keyed hash of its body.
+ *    the register; what is left is a hash of its body under a key and its token.
  * 3. A request that has begun is not cancelled.
- * 4. One id stands for one body.
+ * 4. One id stands for one body, and one token.
  *
  * Two locks keep this: `writes` is held while files change, and `lock` while memory does, for
  * moments only. Whoever needs both takes `writes` first.
@@ -43,7 +43,7 @@ typedef struct sv_dsr_receipt {
 typedef struct sv_dsr_entry {
     char id[SV_DSR_ID_BYTES];
     char controller[SV_TOKEN_NAME_BYTES];  /* the token that it came with */
-    unsigned char hash[SV_DSR_HASH_BYTES]; /* of the body (sv_dsr_hash) */
+    unsigned char hash[SV_DSR_HASH_BYTES]; /* of token and body (sv_dsr_kept_hash) */
     int64_t received, expected;            /* seconds since 1970 */
     int64_t ended;                         /* the same; 0: it has not */
     sv_dsr_status status;
@@ -93,8 +93,8 @@ sv_dsr_entry *sv_dsr_pop(sv_dsr_queue *queue);
 
 typedef enum sv_dsr_adding {
     SV_DSR_NEW,
-    SV_DSR_SAME,     /* it is there already, with the same body */
-    SV_DSR_OTHER,    /* the id is there with another body */
+    SV_DSR_SAME,     /* it is there already, with the same body and token */
+    SV_DSR_OTHER,    /* the id is there with another body, or came with another token */
     SV_DSR_FAILED,   /* it could not be written */
     SV_DSR_DISK_FULL /* the same, and why */
 } sv_dsr_adding;
@@ -102,7 +102,8 @@ typedef enum sv_dsr_adding {
 /* Adds a request, which afterwards belongs to the register. If it is there already, the entry that
  * was given is released, and `entry` gets the one that is there. In the other cases it is released
  * too, and `entry` gets NULL. */
-sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **entry, const void *body, size_t n_body);
+sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **entry, const char *token, const void *body,
+                         size_t n_body);
 
 typedef enum sv_dsr_cancelling {
     SV_DSR_CANCELS,

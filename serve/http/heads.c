@@ -109,7 +109,8 @@ static bool check_token(struct sv_connection *c, const heads *h) {
         return sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
     }
     const char *const text = h->value[AUTHORIZATION] + 7;
-    switch (sv_tokens_find(r->service->tokens, text + strspn(text, " "), &r->caller)) {
+    r->token = text + strspn(text, " ");
+    switch (sv_tokens_find(r->service->tokens, r->token, &r->caller)) {
     case SV_UNKNOWN:
         sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
         return sv_refuse(r, 401, "unknown_token", "the token is not known, or was revoked");

@@ -48,7 +48,8 @@ typedef struct sv_request {
     sv_room *room;                   /* that the path names; handlers of such paths have one */
     const char *content_type;        /* of the body, without parameters; "" if it has none */
     const char *accept;
-    const char *host; /* the Host header; "" if there is none */
+    const char *host;  /* the Host header; "" if there is none */
+    const char *token; /* that it came with; NULL if its route needs none */
     char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;

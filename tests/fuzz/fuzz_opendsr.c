@@ -25,8 +25,10 @@ void sv_dsr_entry_free(sv_dsr_entry *entry) {
     free(entry);
 }
 
-sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **entry, const void *body, size_t n_body) {
+sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **entry, const char *token, const void *body,
+                         size_t n_body) {
     (void)dsr;
+    (void)token;
     (void)body;
     require(n_body != 0);
     require(strlen((*entry)->id) == 36 && (*entry)->id[14] == '4');
