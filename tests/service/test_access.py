@@ -329,7 +329,7 @@ class RunningTest(ServiceTest):
             self.assertNotIn(text, texts)
         for number in (41, 42, 43):
             self.assertIsNone(re.search(rf"(?<![\d.:T-]){number}(?![\d.:Z-])",
-                                        re.sub(r'"(time|milliseconds|bytes_\w+)":[^,}]*', "", texts)))
+                                        re.sub(r'"(time|milliseconds|kilobytes_\w+)":[^,}]*', "", texts)))
 
     def test_counted_in_the_log(self):
         self.start()
