@@ -216,14 +216,13 @@ void sv_log_request(const sv_request *request) {
     }
     char now[32], line[512];
     sv_time_text(now);
-    const int n =
-        snprintf(line, sizeof line,
-                 "{\"time\":\"%s\",\"event\":\"request\",\"action\":\"%s\","
-                 "\"status\":%d,\"milliseconds\":%.3f,\"kilobytes_in\":%zu,"
-                 "\"kilobytes_out\":%zu}\n",
-                 now, request->route != NULL ? request->route->action : "none",
-                 request->reply.status, 1e3 * seconds, round_up(request->n_body),
-                 round_up(request->reply.n_body));
+    const int n = snprintf(line, sizeof line,
+                           "{\"time\":\"%s\",\"event\":\"request\",\"action\":\"%s\","
+                           "\"status\":%d,\"milliseconds\":%.3f,\"kilobytes_in\":%zu,"
+                           "\"kilobytes_out\":%zu}\n",
+                           now, request->route != NULL ? request->route->action : "none",
+                           request->reply.status, 1e3 * seconds, round_up(request->n_body),
+                           round_up(request->reply.n_body));
     pthread_mutex_lock(&l.lock);
     add_log_line(line, (size_t)n);
     pthread_mutex_unlock(&l.lock);
