@@ -9,6 +9,7 @@
 #define SV_HTTP_H
 
 #include "access/access.h"
+#include "access/turns.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -50,14 +51,14 @@ typedef struct sv_request {
     const char *accept;
     const char *host;  /* the Host header; "" if there is none */
     const char *token; /* that it came with; NULL if its route needs none */
-    char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
+    char *body;        /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;
     sv_where at;  /* where its handler runs */
     double begin; /* when its head was there, in seconds (sv_now) */
     sv_reply reply;
     struct sv_connection *connection; /* for server.c */
-    struct sv_request *next;          /* in a queue */
+    sv_turn turn;                     /* for workers.c */
 } sv_request;
 
 /* What a handler returns. SV_NOW is 0: functions that reply return it, so that a check which

@@ -82,11 +82,12 @@ typedef struct sv_change {
     bool only_look;            /* a preview of forgetting */
     void (*done)(struct sv_change *change);
     void *context;
-    struct sv_change *next; /* these are for writer.c */
+    const char *who; /* the name of the token that it came with; NULL: of the service itself */
+    sv_turn turn;    /* these are for writer.c */
     double added;
 } sv_change;
 
-/* Adds a change to those that the writer does next. `done` is called once, on the writer's thread,
+/* Adds a change to those that the writer does; tokens take turns (access/turns.h). `done` is called once, on the writer's thread,
  * when the change is durable or has failed. */
 void sv_writer_add(sv_room *room, sv_change *change);
 

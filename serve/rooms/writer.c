@@ -1,6 +1,6 @@
 /*
- * The writer of a room: a thread that does changes in the order in which they came. While it waits
- * for the disk, others arrive; it then takes all of them, so that they share one transaction and
+ * The writer of a room: a thread that does changes, those of a token in the order in which they
+ * came; tokens take turns. While it waits for the disk, others arrive; it then takes all of them, so that they share one transaction and
  * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
  * at once. A preview takes its turn after the changes that wait, and one preview at a time: many of
  * them delay a change by one.
@@ -15,6 +15,7 @@
 #include "rooms/room.h"
 
 #include <sodium.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,9 +33,9 @@ struct sv_writer {
     uint64_t seen;    /* sv_room_count when the writer last looked */
     pthread_mutex_t lock;
     pthread_cond_t added;
-    sv_change *first, **last;           /* changes */
-    sv_change *first_look, **last_look; /* previews */
-    bool looked;                        /* the last that was done was a preview */
+    sv_turns changes_waiting, looks_waiting; /* looks: previews */
+    sv_change *next; /* a change that was taken, and is too much for the transaction before it */
+    bool looked;     /* the last that was done was a preview */
     bool ends;
     pthread_t thread;
 };
@@ -143,9 +144,18 @@ static void do_changes(sv_writer *w, sv_change *const *changes, efface_store_cha
     sv_metrics_group(w->room->service->metrics, w->room->number, n, sv_now() - begin);
 }
 
+static bool has_changes(const sv_writer *w) {
+    return w->next != NULL || w->changes_waiting.first != NULL;
+}
+
+static sv_change *take_change(sv_turns *turns) {
+    sv_turn *const turn = sv_turns_take(turns, NULL, NULL);
+    return turn != NULL ? (sv_change *)(void *)((char *)turn - offsetof(sv_change, turn)) : NULL;
+}
+
 /* Waits for something to do. The lock is held, but not while the store is looked at. */
 static void await_change(sv_writer *w) {
-    while (w->first == NULL && w->first_look == NULL && !w->ends) {
+    while (!has_changes(w) && w->looks_waiting.first == NULL && !w->ends) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += LOOK_SECONDS;
@@ -157,14 +167,6 @@ static void await_change(sv_writer *w) {
     }
 }
 
-static size_t take_preview(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
-    taken[0] = w->first_look;
-    w->first_look = taken[0]->next;
-    if (w->first_look == NULL)
-        w->last_look = &w->first_look;
-    return 1;
-}
-
 static size_t n_names(const sv_change *change) {
     const efface_request *const asked = change->asked.request;
     return asked != NULL ? asked->n_ids + asked->n_owners : 0;
@@ -172,15 +174,14 @@ static size_t n_names(const sv_change *change) {
 
 static size_t take_waiting(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
     size_t n = 0, names = 0;
-    while (w->first != NULL && n < MAX_TOGETHER) {
-        names += n_names(w->first);
-        if (n != 0 && names > MAX_NAMES)
+    while (has_changes(w) && n < MAX_TOGETHER) {
+        sv_change *const change = w->next != NULL ? w->next : take_change(&w->changes_waiting);
+        names += n_names(change);
+        w->next = n != 0 && names > MAX_NAMES ? change : NULL;
+        if (w->next != NULL)
             break;
-        taken[n++] = w->first;
-        w->first = w->first->next;
+        taken[n++] = change;
     }
-    if (w->first == NULL)
-        w->last = &w->first;
     return n;
 }
 
@@ -189,8 +190,11 @@ static size_t take_changes(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&w->lock);
     await_change(w);
-    w->looked = w->first_look != NULL && (w->first == NULL || !w->looked);
-    n = w->looked ? take_preview(w, taken) : take_waiting(w, taken);
+    w->looked = w->looks_waiting.first != NULL && (!has_changes(w) || !w->looked);
+    if (w->looked)
+        taken[n++] = take_change(&w->looks_waiting);
+    else
+        n = take_waiting(w, taken);
     pthread_mutex_unlock(&w->lock);
     return n;
 }
@@ -227,12 +231,10 @@ static void *write_changes(void *context) {
 
 void sv_writer_add(sv_room *room, sv_change *change) {
     sv_writer *const w = room->writer;
-    change->next = NULL;
+    change->turn.who = change->who != NULL ? change->who : "";
     change->added = sv_now();
     pthread_mutex_lock(&w->lock);
-    sv_change ***const last = change->only_look ? &w->last_look : &w->last;
-    **last = change;
-    *last = &change->next;
+    sv_turns_add(change->only_look ? &w->looks_waiting : &w->changes_waiting, &change->turn);
     pthread_cond_signal(&w->added);
     pthread_mutex_unlock(&w->lock);
 }
@@ -242,8 +244,6 @@ bool sv_writer_start(sv_room *room, sv_writer **out) {
     if (w == NULL)
         return false;
     w->room = room;
-    w->last = &w->first;
-    w->last_look = &w->first_look;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added, NULL);
     if (pthread_create(&w->thread, NULL, write_changes, w) != 0) {

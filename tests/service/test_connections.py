@@ -300,6 +300,52 @@ class ConnectionTest(ServiceTest):
         self.assertEqual(len(done), len(calls))
         self.assertLess(max(i for i, action in enumerate(done) if action == "forget"), 8, done)
 
+    def locked(self, how):
+        """Another process that has the store."""
+        other = sqlite3.connect(self.path("people.store"), isolation_level=None)
+        self.addCleanup(other.close)
+        other.execute("BEGIN " + how)
+        return other
+
+    def ask_beside(self, role, path, body, replies):
+        """Asks on a thread and a connection of its own."""
+        client = self.client(role)
+        thread = threading.Thread(target=lambda: replies.append(client.post(path, body)))
+        thread.start()
+        return thread
+
+    def test_a_token_leaves_a_worker_to_others(self):
+        self.start(options=("--workers", "2"))
+        other, replies = self.locked("EXCLUSIVE"), []
+        threads = [self.ask_beside("read", "/v1/stores/people/find", {"ids": [1]}, replies)
+                   for _ in range(8)]
+        time.sleep(0.2)
+        self.good(self.client("erase").get("/v1/jobs"))
+        self.assertEqual(replies, [])
+        other.execute("ROLLBACK")
+        for thread in threads:
+            thread.join()
+        self.assertEqual([reply.status for reply in replies], 8 * [200])
+
+    def test_tokens_take_turns(self):
+        """A change waits for few of those that another token has sent before."""
+        self.start()
+        other, replies = self.locked("IMMEDIATE"), []
+        forget = "/v1/stores/people/forget"
+        threads = []
+        for number in range(300):
+            whom = {"ids": [10 ** 9 + number], "skip_missing": True}
+            threads.append(self.ask_beside("erase", forget, whom, replies))
+        time.sleep(0.5)
+        mine = []
+        threads.append(self.ask_beside("admin", forget, {"ids": [1]}, mine))
+        time.sleep(0.2)
+        other.execute("ROLLBACK")
+        for thread in threads:
+            thread.join()
+        self.assertEqual({reply.status for reply in replies}, {200})
+        self.assertLess(self.good(mine[0])["receipt"], 10)
+
     # ------------------------------------------------------------ slow and broken clients
 
     def test_slow_clients_are_ended(self):

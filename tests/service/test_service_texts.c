@@ -1,9 +1,10 @@
-/* Parts of the service that read texts: hosts, times, roles, routes; and the buckets of requests.
- */
+/* Parts of the service that read texts: hosts, times, roles, routes; and the buckets and turns of
+ * requests. */
 #include "access/hosts.h"
 #include "access/rates.h"
 #include "access/times.h"
 #include "access/token_file.h"
+#include "access/turns.h"
 #include "http/server.h"
 
 #include <setjmp.h>
@@ -220,10 +221,53 @@ static void paths(void **state) {
     }
 }
 
+static bool is_not(const void *who, const sv_turn *turn) {
+    return strcmp(turn->who, who) != 0;
+}
+
+/* Takes all, and compares: each is a letter of its line, and its number in it. */
+static void check_turns(sv_turns *all, const char *wanted) {
+    static const char numbers[] = "123456789";
+    size_t taken[3] = {0};
+    for (; *wanted != 0; wanted += 2) {
+        const sv_turn *const turn = sv_turns_take(all, NULL, NULL);
+        assert_non_null(turn);
+        assert_int_equal(turn->who[0], wanted[0]);
+        assert_int_equal(numbers[taken[turn->who[0] - 'a']++], wanted[1]);
+    }
+    assert_null(sv_turns_take(all, NULL, NULL));
+    assert_null(all->last);
+}
+
+/* Lines take turns, and in a line what came first is first. */
+static void turns(void **state) {
+    (void)state;
+    sv_turns all = {NULL, NULL};
+    sv_turn turn[8];
+    for (size_t round = 0; round < 2; round++) {
+        static const char *const who[] = {"a", "a", "a", "b", "a", "c", "b"};
+        for (size_t i = 0; i < 7; i++) {
+            turn[i].who = who[i];
+            sv_turns_add(&all, &turn[i]);
+        }
+        check_turns(&all, "a1b1c1a2b2a3a4");
+    }
+    for (size_t i = 0; i < 8; i++) {
+        turn[i].who = i < 4 ? "a" : i < 6 ? "b" : "c";
+        sv_turns_add(&all, &turn[i]);
+    }
+    assert_ptr_equal(sv_turns_take(&all, is_not, "a"), &turn[4]);
+    assert_ptr_equal(sv_turns_take(&all, is_not, "a"), &turn[6]);
+    assert_ptr_equal(sv_turns_take(&all, is_not, "a"), &turn[5]);
+    assert_ptr_equal(sv_turns_take(&all, is_not, "a"), &turn[7]);
+    assert_null(sv_turns_take(&all, is_not, "a"));
+    check_turns(&all, "a1a2a3a4");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts),   cmocka_unit_test(times), cmocka_unit_test(roles_and_names),
-        cmocka_unit_test(buckets), cmocka_unit_test(paths),
+        cmocka_unit_test(buckets), cmocka_unit_test(paths), cmocka_unit_test(turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

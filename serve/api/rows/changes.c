@@ -153,6 +153,7 @@ static sv_when hand_to_writer(change_task *t) {
     t->queued.asked.request = &t->whom.request;
     t->queued.asked.data = t->data;
     t->queued.asked.texts = t->texts;
+    t->queued.who = t->request->caller.name;
     sv_hold(t->request);
     sv_writer_add(t->request->room, &t->queued);
     return SV_LATER;
