@@ -286,95 +286,133 @@ static bool is_signed_with(ef_decoder body, const unsigned char key[EFFACE_PUBLI
     return ef_bytes_have(body, wanted);
 }
 
-/* The signed number is that of the last signed receipt, and both have the same key. Somebody who
- * removes receipts would have to sign another number. */
-efface_status ef_receipts_check(efface_store *store, ef_state_list *states, efface_error *error) {
-    const ef_head *const head = &store->head;
-    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+/* How far a walk through the receipts is: from the first to what was the last when it began. It may
+ * be interrupted, for receipts are only appended. */
+typedef struct walked {
+    bool begun;
     signed_count count;
+    uint64_t n_receipts; /* when it began, and the digest of the last of them */
+    unsigned char last_receipt[EFFACE_DIGEST_BYTES];
+    uint64_t n; /* how many it has been through, and the digest of the last of them */
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    uint64_t last_signed;    /* of these */
+    uint64_t first_unsigned; /* that the key has not signed; 0: none */
+} walked;
+
+typedef struct receipts_walk {
+    const unsigned char *public_key; /* NULL: signatures are not looked at */
+    ef_state_list *states;
+    walked at;
+} receipts_walk;
+
+static efface_status begin_walk(efface_store *store, receipts_walk *w, efface_error *error) {
     sqlite3_stmt *statement = NULL;
-    bool row = true;
-    uint64_t n = 0, last_signed = 0;
-    ef_state_list own = {NULL, 0, 0}, *const list = states != NULL ? states : &own;
-    bool fits = true;
-    efface_status status = read_signature(store, &count, error);
-    EF_THEN(status, ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
+    bool row = false;
+    efface_status status = read_signature(store, &w->at.count, error);
+    EF_THEN(status, ef_sql_prepare(store, "SELECT coalesce(max(number), 0) FROM receipts",
                                    &statement, error));
-    while (status == EFFACE_OK) {
-        status = ef_sql_step(store, statement, &row, error);
-        if (status != EFFACE_OK || !row)
-            break;
-        status = check_receipt(statement, ++n, digest, error);
-        if (status != EFFACE_OK)
-            break;
-        const ef_decoder body = ef_sql_bytes(statement, 1);
-        if (ef_bytes_have(body, EF_SIGNED_FIELDS))
-            last_signed = n;
-        status = ef_states_follow(list, body, &fits, error);
-        if (status == EFFACE_OK && !fits)
-            status = ef_store_corrupt(error, "a receipt does not find a model as it was left");
-        if (status != EFFACE_OK)
-            break;
-        if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
-                                  !is_signed_with(body, count.public_key)))
-            status = ef_store_corrupt(error, "its receipts do not match their signature");
-    }
-    (void)sqlite3_finalize(statement);
-    ef_states_free(&own);
-    if (status == EFFACE_OK && count.number != last_signed)
-        status = ef_store_corrupt(error, "the number of its receipts does not match its signature");
+    EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK &&
-        (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))
-        status = ef_store_corrupt(error, "its receipts do not match its head");
-    return status;
-}
-
-static efface_status fail_unsigned(uint64_t number, efface_error *error) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "receipt %" PRIu64 " of the store was not signed with this key", number);
-}
-
-/* Each receipt by itself: the last one, and their number, say nothing of those before. */
-static efface_status verify_each(efface_store *store, const unsigned char *public_key,
-                                 efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = true;
-    uint64_t n = 0;
-    efface_status status =
-        ef_sql_prepare(store, "SELECT body FROM receipts ORDER BY number", &statement, error);
-    while (status == EFFACE_OK) {
-        const char *line = NULL;
-        status = ef_sql_step(store, statement, &row, error);
-        if (status == EFFACE_OK && row)
-            status = ef_sql_text(store, statement, 0, &line, error);
-        if (status != EFFACE_OK || !row)
-            break;
-        n++;
-        efface_error problem;
-        status = efface_receipt_verify(line != NULL ? line : "", public_key, &problem);
-        if (status == EFFACE_E_MEMORY)
-            status = ef_fail_memory(error);
-        else if (status != EFFACE_OK)
-            status = fail_unsigned(n, error);
-    }
+        (!row || (uint64_t)sqlite3_column_int64(statement, 0) != store->head.n_receipts))
+        status = ef_store_corrupt(error, "its receipts do not match their head");
     (void)sqlite3_finalize(statement);
+    w->at.begun = true;
+    w->at.n_receipts = store->head.n_receipts;
+    memcpy(w->at.last_receipt, store->head.last_receipt, sizeof w->at.last_receipt);
     return status;
 }
 
-static efface_status verify_receipts(efface_store *store, void *public_key, efface_error *error) {
-    signed_count count;
-    efface_status status = ef_receipts_check(store, NULL, error);
-    EF_THEN(status, read_signature(store, &count, error));
-    EF_THEN(status, verify_each(store, public_key, error));
+/* Verifies the signature of a receipt by itself: the last one, and the number of all, say nothing
+ * of those before. */
+static efface_status walk_signature(receipts_walk *w, const char *line, efface_error *error) {
+    efface_error problem;
+    if (w->public_key == NULL || w->at.first_unsigned != 0)
+        return EFFACE_OK;
+    const efface_status status = efface_receipt_verify(line, w->public_key, &problem);
+    if (status == EFFACE_E_MEMORY)
+        return ef_fail_memory(error);
+    if (status != EFFACE_OK)
+        w->at.first_unsigned = w->at.n;
+    return EFFACE_OK;
+}
+
+static efface_status walk_receipt(efface_store *store, receipts_walk *w, sqlite3_stmt *statement,
+                                  efface_error *error) {
+    const char *line = NULL;
+    bool fits = true;
+    efface_status status = check_receipt(statement, ++w->at.n, w->at.digest, error);
+    EF_THEN(status, ef_sql_text(store, statement, 1, &line, error));
     if (status != EFFACE_OK)
         return status;
-    return count.number == store->head.n_receipts &&
-                   (count.number == 0 ||
-                    memcmp(count.public_key, public_key, EFFACE_PUBLIC_KEY_BYTES) == 0)
+    const ef_decoder body = ef_sql_bytes(statement, 1);
+    if (ef_bytes_have(body, EF_SIGNED_FIELDS))
+        w->at.last_signed = w->at.n;
+    status = ef_states_follow(w->states, body, &fits, error);
+    if (status == EFFACE_OK && !fits)
+        return ef_store_corrupt(error, "a receipt does not find a model as it was left");
+    if (status == EFFACE_OK && w->at.n == w->at.count.number &&
+        (memcmp(w->at.digest, w->at.count.digest, sizeof w->at.digest) != 0 ||
+         !is_signed_with(body, w->at.count.public_key)))
+        return ef_store_corrupt(error, "its receipts do not match their signature");
+    return status == EFFACE_OK ? walk_signature(w, line != NULL ? line : "", error) : status;
+}
+
+/* The signed number is that of the last signed receipt, and both have the same key. Somebody who
+ * removes receipts would have to sign another number. */
+static efface_status end_walk(const receipts_walk *w, efface_error *error) {
+    if (w->at.count.number != w->at.last_signed)
+        return ef_store_corrupt(error, "the number of its receipts does not match its signature");
+    return memcmp(w->at.digest, w->at.last_receipt, sizeof w->at.digest) == 0
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "its receipts do not match their head");
+}
+
+/* Goes through at most so many receipts more. */
+static efface_status walk_some(efface_store *store, receipts_walk *w, uint64_t most,
+                               efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    efface_status status = w->at.begun ? EFFACE_OK : begin_walk(store, w, error);
+    EF_THEN(status, ef_sql_prepare(store,
+                                   "SELECT number, body FROM receipts WHERE number > ?"
+                                   " ORDER BY number",
+                                   &statement, error));
+    if (status == EFFACE_OK)
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)w->at.n);
+    for (uint64_t i = 0; status == EFFACE_OK && i < most && w->at.n < w->at.n_receipts; i++) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status == EFFACE_OK && !row)
+            status = ef_store_corrupt(error, "a receipt is missing");
+        EF_THEN(status, walk_receipt(store, w, statement, error));
+    }
+    (void)sqlite3_finalize(statement);
+    return status == EFFACE_OK && w->at.n == w->at.n_receipts ? end_walk(w, error) : status;
+}
+
+efface_status ef_receipts_check(efface_store *store, ef_state_list *states, efface_error *error) {
+    receipts_walk w = {.states = states};
+    return walk_some(store, &w, UINT64_MAX, error);
+}
+
+/* What a walk has to say of signatures when it has ended well. */
+static efface_status judge_signatures(const receipts_walk *w, efface_error *error) {
+    if (w->at.first_unsigned != 0)
+        return ef_fail(error, EFFACE_E_FORMAT,
+                       "receipt %" PRIu64 " of the store was not signed with this key",
+                       w->at.first_unsigned);
+    return w->at.count.number == w->at.n_receipts &&
+                   (w->at.count.number == 0 ||
+                    memcmp(w->at.count.public_key, w->public_key, EFFACE_PUBLIC_KEY_BYTES) == 0)
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_FORMAT,
                          "the receipts of the store, or their number, were not signed with this "
                          "key");
+}
+
+#define WALK_AT_ONCE 100 /* receipts: whoever writes waits for the end of a transaction */
+
+static efface_status walk_on(efface_store *store, void *walk, efface_error *error) {
+    return walk_some(store, walk, WALK_AT_ONCE, error);
 }
 
 efface_status efface_store_verify_receipts(efface_store *store,
@@ -382,13 +420,18 @@ efface_status efface_store_verify_receipts(efface_store *store,
                                            efface_error *error) {
     if (store == NULL || public_key == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and public_key must not be NULL");
-    unsigned char key[EFFACE_PUBLIC_KEY_BYTES];
-    memcpy(key, public_key, sizeof key);
-    efface_status status = ef_store_begin(store, false, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = store->parts->lead(store, verify_receipts, key, NULL, 0, error);
-    return ef_store_end(store, status, error);
+    ef_state_list states = {NULL, 0, 0};
+    receipts_walk walk = {.public_key = public_key, .states = &states};
+    efface_status status = EFFACE_OK;
+    do {
+        status = ef_store_begin(store, false, error);
+        if (status != EFFACE_OK)
+            break;
+        status = store->parts->lead(store, walk_on, &walk, &walk.at, sizeof walk.at, error);
+        status = ef_store_end(store, status, error);
+    } while (status == EFFACE_OK && walk.at.n < walk.at.n_receipts);
+    ef_states_free(&states);
+    return status == EFFACE_OK ? judge_signatures(&walk, error) : status;
 }
 
 static efface_status read_receipt(efface_store *store, const void *which, unsigned char **json,

@@ -43,8 +43,7 @@ efface_status ef_receipt_of_models(efface_store *store, const char *kind,
 
 /* Whether receipts have no gaps, each names the one before and finds models as they were left, and
  * the last is the one that the head has; CORRUPT if not. And the signature of how many there are.
- * `states`, which may be NULL, has the models as the last receipts left them; release it in any
- * case. */
+ * `states` has the models as the last receipts left them; release it in any case. */
 efface_status ef_receipts_check(efface_store *store, ef_state_list *states, efface_error *error);
 
 #endif

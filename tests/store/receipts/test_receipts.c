@@ -208,10 +208,80 @@ static void receipts_are_signed(void **state) {
     efface_store_close(store);
 }
 
+/* ---------------------------------------------------------------- many of them */
+
+enum { N_MANY = 250 };
+
+static efface_store *reader; /* that verifies */
+static size_t n_ends;        /* of its transactions */
+static void (*meanwhile)(void);
+
+efface_status __real_ef_store_end(efface_store *store, efface_status status, efface_error *e);
+efface_status __wrap_ef_store_end(efface_store *store, efface_status status, efface_error *e);
+
+efface_status __wrap_ef_store_end(efface_store *store, efface_status status, efface_error *e) {
+    status = __real_ef_store_end(store, status, e);
+    if (store == reader && n_ends++ == 0 && meanwhile != NULL)
+        meanwhile();
+    return status;
+}
+
+static efface_store *open_to_sign(const unsigned char *secret) {
+    efface_store *store = NULL;
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    options.secret_key = secret;
+    options.wait_seconds = 0;
+    REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+    return store;
+}
+
+static void forget_without_key(void) {
+    efface_store *const store = open_to_sign(NULL);
+    forget(store, 1);
+    efface_store_close(store);
+}
+
+static efface_status verify_many(const unsigned char *public_key, void (*then)(void),
+                                 efface_error *why) {
+    const efface_store_options options = plain_options(EFFACE_ACCESS_READ);
+    REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &reader, error));
+    n_ends = 0;
+    meanwhile = then;
+    const efface_status status = efface_store_verify_receipts(reader, public_key, why);
+    assert_in_range(n_ends, 1 + N_MANY / 100, N_MANY / 10);
+    efface_store_close(reader);
+    reader = NULL;
+    return status;
+}
+
+/* Whoever writes does not wait until all were looked at; what comes meanwhile is not looked at. */
+static void many_are_verified_some_at_a_time(void **state) {
+    (void)state;
+    unsigned char secret[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
+    efface_store_change changes[N_MANY];
+    const uint64_t nobody = UINT64_C(1) << 40;
+    const efface_request request = {.ids = &nobody, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
+    efface_store_close(make_store());
+    REQUIRE_OK(efface_keys_make(secret, public_key, error));
+    efface_store *store = open_to_sign(secret);
+    memset(changes, 0, sizeof changes);
+    for (size_t i = 0; i < N_MANY; i++)
+        changes[i].request = &request;
+    REQUIRE_OK(efface_store_change_all(store, changes, N_MANY, error));
+    for (size_t i = 0; i < N_MANY; i++)
+        efface_store_report_free(&changes[i].report);
+    efface_store_close(store);
+    efface_error why;
+    assert_int_equal(verify_many(public_key, forget_without_key, &why), EFFACE_OK);
+    assert_int_equal(verify_many(public_key, NULL, &why), EFFACE_E_FORMAT);
+    check_has(why.message, "receipt 251 ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_have_receipts),
         cmocka_unit_test(receipts_are_signed),
+        cmocka_unit_test(many_are_verified_some_at_a_time),
     };
     return sodium_init() >= 0 ? cmocka_run_group_tests(tests, begin_folder, end_folder) : 1;
 }
