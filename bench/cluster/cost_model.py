@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A model of what fits and requests in a group cost in time (docs/use/cluster.md), and how far off it is.
+"""A model of what fits and requests in a group cost in time (docs/measured/cluster_messages.md), and how far off it is.
 
 usage: cost_model.py BUILD [--nodes 256] [--cores 32] [--gigabits 100] [--latency-us 10]
 

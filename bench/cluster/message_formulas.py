@@ -1,4 +1,4 @@
-"""What ranks say to each other, as formulas (docs/use/cluster.md): operations and bytes of a fit and of
+"""What ranks say to each other, as formulas (docs/measured/cluster_messages.md): operations and bytes of a fit and of
 a request by method. Every operation takes two rounds: an agreement of 8 bytes, and itself.
 
 A Talk counts operations by kind and the bytes that a rank gets by them, as group-speed does.

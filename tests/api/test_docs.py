@@ -3,22 +3,22 @@
 
 usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
-- C code in the header's opening comment (the indented block of THE LIFE OF A MODEL) and in ```c
-  blocks of README.md and docs/definition/forest.md. Code without a main() is put into one.
-- ```python blocks of README.md, docs/use/python.md and docs/definition/forest.md, each page as one script, if the build has the
-  Python package.
-- Commands in ```sh blocks of README.md, docs/use/tutorial.md, docs/definition/forest.md, docs/use/service.md and
-  docs/use/cluster.md, one shell for each block, except lines that begin with make or git: those set up what
-  this test already has. Blocks with another name (```text) are not run.
-- Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files.
+- C code in the header's opening comment (the indented block of THE LIFE OF A MODEL). Code without a
+  main() is put into one.
+- The blocks of the pages in PAGES, in this order, in one folder for each page: ```sh, one shell for each
+  block, except lines that begin with make or git, which set up what this test already has; ```c, each
+  a program; ```python, all of a page as one script, if the build has the Python package. Blocks with
+  another name (```text) are not run.
+- Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files, and no
+  page has more than MAX_LINES lines.
 - `efface serve` in such a block starts a service that runs until the page ends or starts another
   one, and must end with 0. It listens on a port that the system chooses, and commands that follow
-  ask that port instead of 8741. Builds without the service leave out these blocks, docs/use/service.md
-  and blocks that make tokens; builds without MPI leave out blocks with efface-mpi.
+  ask that port instead of 8741. Builds without the service leave out these blocks, blocks that make
+  tokens and the pages in ABOUT_THE_SERVICE; builds without MPI leave out blocks with efface-mpi.
 
 Each page runs in an empty folder with the links build, examples and include, and the file
 people.csv, and must succeed; without a word on standard error, except for what the program efface
-says there.
+says there. In the place of psql is psql_by_sqlite.py.
 """
 import argparse
 import contextlib
@@ -29,6 +29,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAGES = ["README.md", "docs/definition/forest.md",
+         *(f"docs/use/{name}.md" for name in ("tutorial", "pipes", "serving", "upgrading", "python",
+                                              "python_stores", "service", "operating", "cluster"))]
+MAX_LINES = 300
+LONG = ("results/report.md",  # generated
+        "definition/forest.md")  # the definition of one family in one place
+ABOUT_THE_SERVICE = {"docs/use/service.md", "docs/use/operating.md"}
 
 
 def header_code(text):
@@ -55,15 +64,18 @@ def commands(block):
 
 
 def check_links(source):
-    """Relative links must lead to files, and their anchors to headings."""
+    """No page is long. Relative links must lead to files, and their anchors to headings."""
     pages = [os.path.join(source, f"{name}.md") for name in ("README", "CONTRIBUTING", "CHANGELOG")]
     for folder, _, names in os.walk(os.path.join(source, "docs")):
         pages += [os.path.join(folder, name) for name in names if name.endswith(".md")]
     n_links = 0
     for page in pages:
         with open(page, encoding="utf-8") as file:
-            text = re.sub(r"^```.*?^```", "", file.read(), flags=re.S | re.M)
-            text = re.sub(r"^    .*|`[^`\n]*`", "", text, flags=re.M)  # code is no link
+            text = file.read()
+        if text.count("\n") > MAX_LINES and not page.endswith(LONG):
+            sys.exit(f"{page}: more than {MAX_LINES} lines: divide it by what readers come for")
+        text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+        text = re.sub(r"^    .*|`[^`\n]*`", "", text, flags=re.M)  # code is no link
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if re.match(r"[a-z]+:", target):
                 continue
@@ -93,7 +105,7 @@ OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 def environment(folder):
-    path = os.path.join(folder, "build") + os.pathsep + os.environ["PATH"]
+    path = os.pathsep.join((os.path.join(folder, "bin"), os.path.join(folder, "build"), os.environ["PATH"]))
     return dict(os.environ, PATH=path, PYTHONPATH=os.path.join(folder, "build", "python"), **OPEN_MPI)
 
 
@@ -133,7 +145,7 @@ class Shell:
         return script[:found.start()], found.group().strip(), script[found.end():]
 
     def run_commands(self, what, script):
-        speaks = re.search(r"^(mpirun .*)?(build/)?efface(-mpi)? ", script, flags=re.M)
+        speaks = re.search(r"^\s*(mpirun .*)?(build/)?efface(-mpi)? ", script, flags=re.M)
         run(what, ["sh", "-eu", "-c", script.replace("127.0.0.1:8741", f"127.0.0.1:{self.port}")],
             self.folder, may_speak=speaks is not None)
 
@@ -173,6 +185,8 @@ def page_folder(build, source):
     """An empty folder with what a page needs."""
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(build, os.path.join(folder, "build"))
+        os.mkdir(os.path.join(folder, "bin"))
+        os.symlink(os.path.join(HERE, "psql_by_sqlite.py"), os.path.join(folder, "bin", "psql"))
         for name in ("examples", "include"):
             os.symlink(os.path.abspath(os.path.join(source, name)), os.path.join(folder, name))
         with open(os.path.join(folder, "people.csv"), "w", encoding="utf-8") as file:
@@ -194,17 +208,22 @@ def run_programs(programs, cc, build, folder):
 
 def can_run(block, build):
     """Whether the build has the programs that a block needs."""
-    needs = {"efface-serve": r"\befface (serve|token) ", "efface-mpi": r"\befface-mpi "}
+    needs = {"efface-serve": r"\befface (serve|token) |127.0.0.1:8741", "efface-mpi": r"\befface-mpi "}
     return all(os.path.exists(os.path.join(build, name)) or not re.search(pattern, block)
                for name, pattern in needs.items())
 
 
-def run_page(page, text, folder, build):
+def run_page(page, text, folder, build, cc):
     shell = Shell(folder)
     try:
         for i, block in enumerate(blocks(text, "sh"), 1):
             if can_run(block, build):
                 shell.run(f"{page}, sh block {i}", commands(block))
+        run_programs([(f"{page}, C block {i}", code) for i, code in enumerate(blocks(text, "c"), 1)],
+                     cc, build, folder)
+        script = "\n".join(blocks(text, "python"))
+        if script and os.path.exists(os.path.join(build, "python", "efface")):
+            run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
         shell.end(page)
     finally:
         shell.kill()
@@ -215,6 +234,7 @@ def main():
     parser.add_argument("source")
     parser.add_argument("build")
     parser.add_argument("--cc", default="cc")
+    parser.add_argument("--page", action="append", help="of these alone")
     arguments = parser.parse_args()
 
     build = os.path.abspath(arguments.build)
@@ -223,24 +243,16 @@ def main():
         with open(os.path.join(arguments.source, path), encoding="utf-8") as file:
             return file.read()
 
-    programs = [("efface.h, the life of a model", header_code(read("include/efface/efface.h")))]
-    for page in ("README.md", "docs/definition/forest.md"):
-        programs += [(f"{page}, C block {i}", code)
-                     for i, code in enumerate(blocks(read(page), "c"), 1)]
-    with_python = os.path.exists(os.path.join(build, "python", "efface"))
-    with_service = os.path.exists(os.path.join(build, "efface-serve"))
-
-    check_links(arguments.source)
-    with page_folder(build, arguments.source) as folder:
-        run_programs(programs, arguments.cc, build, folder)
-        for page in ("README.md", "docs/use/python.md", "docs/definition/forest.md") if with_python else ():
-            script = "\n".join(blocks(read(page), "python"))
-            run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
-    pages = ["README.md", "docs/use/tutorial.md", "docs/definition/forest.md", "docs/use/cluster.md"]
-    pages += ["docs/use/service.md"] if with_service else []
-    for page in pages:
+    if not arguments.page:
+        check_links(arguments.source)
         with page_folder(build, arguments.source) as folder:
-            run_page(page, read(page), folder, build)
+            life = header_code(read("include/efface/efface.h"))
+            run_programs([("efface.h, the life of a model", life)], arguments.cc, build, folder)
+    with_service = os.path.exists(os.path.join(build, "efface-serve"))
+    for page in arguments.page or PAGES:
+        if with_service or page not in ABOUT_THE_SERVICE:
+            with page_folder(build, arguments.source) as folder:
+                run_page(page, read(page), folder, build, arguments.cc)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a running service hands out as metrics, and what docs/use/metrics.md and docs/use/service.md say of it.
+"""What a running service hands out as metrics, and what docs/use/metrics.md and docs/use/operating.md say of it.
 
 usage: python3 test_pages.py EFFACE-SERVE EFFACE
 """
@@ -225,7 +225,7 @@ class Metrics(ServiceTest):
 
 
 class ServicePage(unittest.TestCase):
-    """docs/use/service.md, without a service."""
+    """docs/use/operating.md, without a service."""
 
     def test_roles(self):
         """Its table of roles is that of openapi.json."""
@@ -240,7 +240,7 @@ class ServicePage(unittest.TestCase):
                         role for role in roles if role == "admin" or role in given
                         or given == ["any"]}
         listed = {}
-        for calls, *cells in table("docs/use/service.md", "call", *roles):
+        for calls, *cells in table("docs/use/operating.md", "call", *roles):
             self.assertLessEqual(set(cells), {"yes", ""})
             for call in re.findall(r"`([^`]+)`", calls):
                 self.assertNotIn(call, listed)
@@ -260,7 +260,7 @@ class ServicePage(unittest.TestCase):
                     made |= set(re.findall(r"\{\s*(\d{3}),\s*\d+,\s*\"([a-z_]+)\"", text))
         self.assertGreater(len(made), 30)
         listed = [(status, code)
-                  for status, codes, _ in table("docs/use/service.md", "status", "codes", "what to do")
+                  for status, codes, _ in table("docs/use/operating.md", "status", "codes", "what to do")
                   for code in re.findall(r"`([a-z_]+)`", codes)]
         self.assertEqual(len(listed), len(set(listed)))
         self.assertEqual(set(listed), made)

@@ -1,5 +1,6 @@
 /*
- * Published models: a predictor of any family, as bytes and as a file (docs/definition/format.md).
+ * Published models: a predictor of any family, as bytes and as a file
+ * (docs/definition/published.md).
  * The bytes have the names and offsets of the columns, the texts of classes, and what the family
  * needs for prediction. They end with a digest, which finds damage; it keeps nobody from making
  * another file. Near their beginning they have random bytes: the digest of the whole file, which

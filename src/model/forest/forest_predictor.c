@@ -1,5 +1,5 @@
 /*
- * A forest for prediction only, as bytes (docs/definition/format.md): 12 for each node, in
+ * A forest for prediction only, as bytes (docs/definition/published.md): 12 for each node, in
  * preorder, so that a left child is the node behind its parent. No weights, no number of rows, and
  * no values but the thresholds, which are random numbers, and the means of leaves.
  */

@@ -1,4 +1,4 @@
-/* Views as bytes: what a published model has (docs/definition/format.md). */
+/* Views as bytes: what a published model has (docs/definition/published.md). */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/sums/views/views.h"
