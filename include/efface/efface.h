@@ -3,7 +3,7 @@
  *
  * WHAT EXACT MEANS
  *
- * A training set is a *set* of rows; each row has a 64-bit id, d numbers, a weight, and perhaps an
+ * A training set is a *set* of rows. Each row has a 64-bit id, d numbers, a weight, and perhaps an
  * owner. A model is a pure function of three things,
  *
  *     state = A(rows, parameters, seed)
@@ -11,17 +11,17 @@
  * and of nothing else: not of the order of the rows, the number of threads, the processor, the
  * compiler, or of what the set held before. Therefore: after any sequence of forget, learn and
  * update calls, in any order and any batching, the state is byte for byte the state of fitting the
- * rows that are there now with the same parameters and the same seed. Two states are compared as
- * bytes (efface_model_encode) or by their digest (efface_model_digest), never with a tolerance;
+ * present rows with the same parameters and the same seed. Two states are compared as bytes
+ * (efface_model_encode) or by their digest (efface_model_digest), never with a tolerance;
  * efface_model_verify does it for you. docs/why/exactness.md gives the argument,
  * docs/definition/numerics.md the arithmetic.
  *
- * Exact deletion is not privacy: whoever holds both the model from before and the model after may
- * learn about the row that left. If requests may have been chosen by looking at published models
- * (the adaptive adversary, docs/why/exactness.md, section 4), the kept randomness is correlated
- * with the remaining rows; efface_model_rekey draws new randomness, and efface_store_publish does
- * so for every model that it gives out. docs/why/paper.md compares the methods with the paper they
- * come from.
+ * Exact deletion is not privacy: someone who has both the model from before and the model from
+ * after may learn about the row that left. And if requests may have been chosen by looking at
+ * published models (the adaptive adversary, docs/why/exactness.md, section 4), the kept randomness
+ * is correlated with the remaining rows. efface_model_rekey draws new randomness, and
+ * efface_store_publish does so for every model that it gives out. docs/why/paper.md compares the
+ * methods with the paper they come from.
  *
  * THE LIFE OF A MODEL
  *
@@ -44,14 +44,16 @@
  * RULES THAT HOLD FOR EVERY FUNCTION
  *
  * Errors. A function that can fail returns an efface_status. Outputs are written only on success,
- * and a failed call leaves every object as it was. The last argument is an optional place for the
- * detail: a sentence that says what to do, and the file, line and column where they apply.
- * The library never prints, exits or aborts.
+ * and a failed call leaves every object as it was, unless its comment says otherwise. The last
+ * argument is a place for the detail, or NULL: a sentence that says what to do, and the file, line
+ * and column if there are any. Comments list the errors that a call is likely to give; any call may
+ * give EFFACE_E_ARGUMENT for a NULL that is not allowed. The library never prints, exits or aborts.
  *
  * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
- * released with the free function of that type. Pointers passed in are only read during the call.
- * `free` releases memory and accepts NULL; `remove` and `forget` take data out of a set or a model.
- * The library overwrites memory before it releases it. Copies that a caller made are the caller's.
+ * released with the free function of that type. Pointers that are passed in are only read during
+ * the call. `free` releases memory and accepts NULL; `remove` and `forget` take data out of a set
+ * or a model. The library overwrites memory before it releases it. It cannot overwrite copies that
+ * the caller made.
  *
  * Interruption. A fit can be interrupted, and so can every call that may have to fit again: see
  * `interrupted` in efface_params. Such calls may return EFFACE_E_INTERRUPTED.
@@ -60,11 +62,14 @@
  * as long as none changes it. n_threads never changes a result.
  *
  * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, neon) forces a kernel
- * table, for tests; a table this processor cannot run is the error EFFACE_E_KERNELS.
+ * table, for tests; a table that this processor cannot run is the error EFFACE_E_KERNELS.
+ *
+ * Versions. docs/use/upgrading.md says what a version number promises.
  *
  * WHERE TO FIND WHAT
  *
- * Each header is about one subject and can be included alone. This one includes them all.
+ * Each header is about one subject and compiles alone; programs include this one, which includes
+ * them all. efface_data.h, efface_files.h and the header of each family begin with an example.
  *
  *     efface_status.h     status, error
  *     efface_data.h       sets of rows, offsets, rounding
@@ -100,12 +105,12 @@
 extern "C" {
 #endif
 
-/* The version of this header; efface_version() is the version of the library that was linked. */
+/* The version of this header; efface_version() returns that of the library in use. */
 #define EFFACE_VERSION "0.3.0"
 EFFACE_API const char *efface_version(void);
 
-/* The kernel table in use: "ref", "avx2", "avx512" or "neon"; NULL if EFFACE_KERNELS names one that
- * this processor cannot run. */
+/* Returns the name of the kernel table in use: "ref", "avx2", "avx512" or "neon"; NULL if
+ * EFFACE_KERNELS names one that this processor cannot run. */
 EFFACE_API const char *efface_kernels_name(void);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  *     MPI_Init(NULL, NULL);
  *     efface_group group;
  *     efface_mpi_group_create(MPI_COMM_WORLD, &group, &error);
- *     efface_data_join(data, &group, &error);        each rank with its own rows
+ *     efface_data_join(data, &group, &error);        // each rank with its own rows
  *     efface_kmeans_fit(data, &params, &model, &error);
  *     ...
  *     efface_data_free(data);
@@ -25,16 +25,16 @@
 extern "C" {
 #endif
 
-/* Makes the group of all processes of an intracommunicator. All of them call it.
- * The group has a communicator of its own, so that it does not meddle with what the program sends,
- * and on that, errors are returned: they become EFFACE_E_GROUP. If the call fails on one process,
- * it fails on all. Errors: ARGUMENT if there are more than EFFACE_MAX_RANKS processes; MEMORY;
- * GROUP. */
+/* Makes the group of all processes of an intracommunicator. All of them call it, and if the call
+ * fails on one process, it fails on all. The group has its own communicator, so that its messages
+ * are kept apart from those of the program. On that communicator errors are returned: they become
+ * EFFACE_E_GROUP. Release it with efface_mpi_group_free. Errors: EFFACE_E_ARGUMENT if there are
+ * more than EFFACE_MAX_RANKS processes; EFFACE_E_GROUP; EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_mpi_group_create(MPI_Comm comm, efface_group *group,
                                                  efface_error *error);
 
-/* Releases what the group has; all processes call it, before MPI_Finalize. Takes a group that is
- * all 0, and leaves one. */
+/* Releases what the group holds and sets it to 0. All processes call it, before MPI_Finalize. Takes
+ * a group that is all 0. */
 EFFACE_API void efface_mpi_group_free(efface_group *group);
 
 /* ------------------------------------------------------------------ counts */
@@ -51,13 +51,13 @@ typedef enum efface_group_operation {
 
 #define EFFACE_GROUP_OPERATIONS 6
 
-/* What the operations of a group have moved, by operation and as this rank sees it. How an engine
- * moves bytes from rank to rank is its own matter: these are the bytes at its doors. */
+/* What the operations of a group have moved, by operation, as this rank sees it: the bytes that go
+ * into the engine and come out of it, however it moves them between ranks. */
 typedef struct efface_group_counts {
-    uint64_t n_rounds[EFFACE_GROUP_OPERATIONS]; /* how often it was asked for */
+    uint64_t n_rounds[EFFACE_GROUP_OPERATIONS]; /* how often it was called */
     uint64_t n_given[EFFACE_GROUP_OPERATIONS];  /* bytes that this rank gave: its numbers, its own
-                                                   part of a gather, all of a broadcast if it is
-                                                   the root */
+                                                   part of a gather, all of a broadcast if it is the
+                                                   root */
     uint64_t n_got[EFFACE_GROUP_OPERATIONS];    /* bytes that it got: as many numbers, all that was
                                                    gathered if it came here, all of a broadcast if
                                                    another is the root */
@@ -69,12 +69,12 @@ typedef struct efface_group_counter {
     efface_group_counts counts;
 } efface_group_counter;
 
-/* Gives a group that does what `group` does, and counts it in `counter`, from 0 on. The counter
- * must outlive what uses it, and so must the context of `group`. */
+/* Returns a group that does what `group` does and counts it in `counter`, starting at 0. The
+ * counter and the context of `group` must outlive everything that uses the result. */
 EFFACE_API efface_group efface_group_counter_init(efface_group_counter *counter,
                                                   const efface_group *group);
 
-/* The name of an operation, such as "sum_64". Never NULL. */
+/* Returns the name of an operation, such as "sum_64". Never NULL. */
 EFFACE_API const char *efface_group_operation_name(efface_group_operation operation);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 
 usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
-- C code in the header's opening comment (the indented block of THE LIFE OF A MODEL). Code without a
-  main() is put into one.
+- C code in the opening comments of the headers: the indented blocks of THE LIFE OF A MODEL and of
+  EXAMPLE, which every family has. Code without a main() is put into one.
 - The blocks of the pages in PAGES, in this order, in one folder for each page: ```sh, one shell for each
   block, except lines that begin with make or git, which set up what this test already has; ```c, each
   a program; ```python, all of a page as one script, if the build has the Python package. Blocks with
@@ -40,11 +40,27 @@ LONG = ("results/report.md",  # generated
 ABOUT_THE_SERVICE = {"docs/use/service.md", "docs/use/operating.md"}
 
 
+FAMILIES = ("kmeans", "sums", "segmented", "forest")
+
+
 def header_code(text):
-    """The indented lines after THE LIFE OF A MODEL, up to the next heading."""
+    """The indented lines after THE LIFE OF A MODEL or EXAMPLE, up to an empty line; or nothing."""
     comment = text[:text.index("*/")]
-    section = re.search(r"THE LIFE OF A MODEL\n(.*?)\n \* [A-Z][A-Z ]+\n", comment, re.S).group(1)
-    return "\n".join(line[7:] for line in section.splitlines() if line.startswith(" *     "))
+    section = re.search(r"(?:THE LIFE OF A MODEL|EXAMPLE)\n \*\n(.*?)\n \*?\n", comment + "\n", re.S)
+    return "\n".join(line[7:] for line in section.group(1).splitlines()
+                     if line.startswith(" *     ")) if section else ""
+
+
+def header_programs(source):
+    """The code of all headers; a family without an example is an error."""
+    folder = os.path.join(source, "include", "efface")
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            code = header_code(file.read())
+        if code:
+            yield f"{name}, example", code
+        elif name in {f"efface_{family}.h" for family in FAMILIES}:
+            sys.exit(f"{name}: has no EXAMPLE")
 
 
 def blocks(text, language):
@@ -246,8 +262,7 @@ def main():
     if not arguments.page:
         check_links(arguments.source)
         with page_folder(build, arguments.source) as folder:
-            life = header_code(read("include/efface/efface.h"))
-            run_programs([("efface.h, the life of a model", life)], arguments.cc, build, folder)
+            run_programs(header_programs(arguments.source), arguments.cc, build, folder)
     with_service = os.path.exists(os.path.join(build, "efface-serve"))
     for page in arguments.page or PAGES:
         if with_service or page not in ABOUT_THE_SERVICE:
