@@ -1,5 +1,5 @@
-/* Models of any family: parameters in common, what is known of them, and change. Part of efface.h.
- */
+/* Models of any family: common parameters, what a model says of itself, and change. Part of
+ * efface.h. */
 #ifndef EFFACE_MODEL_H
 #define EFFACE_MODEL_H
 
@@ -11,9 +11,9 @@ extern "C" {
 
 /* ------------------------------------------------------------------ models: parameters */
 
-/* A fitted model, of any family. A family is a kind of model, and has parameters and a fit function
- * of its own (efface_kmeans_fit); everything else that can be done with a model is done by the
- * functions of this part, whatever the family. */
+/* A fitted model of any family. Each family has its own parameters and its own fit function, such
+ * as efface_kmeans_fit. Everything else is done by the functions of this header, whatever the
+ * family. */
 typedef struct efface_model efface_model;
 
 /* What predicts: see efface_predictor.h. */
@@ -26,42 +26,45 @@ typedef enum efface_family {
     EFFACE_FAMILY_FOREST = 4
 } efface_family;
 
-/* The name of a family, such as "kmeans"; NULL for a number that is none. */
+/* Returns the name of a family, such as "kmeans"; NULL for a number that is none. */
 EFFACE_API const char *efface_family_name(efface_family family);
 
-/* What the parameters of every family begin with. The init function of the family fills it. */
+/* The parameters of every family begin with these. The init function of the family fills them. */
 typedef struct efface_params {
     uint32_t version;     /* set by the init function */
     efface_family family; /* the same */
-    uint64_t seed;        /* all randomness; keep it secret if deletion requests may react to it */
+    uint64_t seed;        /* decides all randomness; keep it secret if requests to forget may react
+                             to the model */
     uint32_t n_threads;   /* 0: as many as there are processors; no result depends on it */
 
-    /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
-     * on the thread that made the call. If it returns non-zero, the call ends with
-     * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
-     * before each pass over the rows, every few milliseconds of a long pass, and at each part of a
-     * model that has parts. A change that leaves a model untouched does not call it, or once for
-     * each part it reaches. Passes may be short: a function that takes longer than a microsecond
-     * should look at a clock first. The model keeps both pointers, and uses them in later changes,
-     * verify and rekey too. They are no part of the state; a store uses them during
-     * efface_store_fit and does not keep them. The function must not use the model or the set. */
+    /* Interrupts long work. The library calls it now and then, with interrupt_context, on the
+     * thread that made the call. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED
+     * and has changed nothing. NULL, the default: never called. The function must not use the model
+     * or the set. Passes may be short: if it takes longer than a microsecond, let it look at a
+     * clock first.
+     *
+     * A fit calls it before each pass over the rows, every few milliseconds of a long pass, and at
+     * each part of a model that has parts. A change that leaves a model untouched does not call it,
+     * or once for each part it reaches. The model keeps both pointers, and uses them in later
+     * changes, verify and rekey too. They are not part of the state; a store uses them during
+     * efface_store_fit and does not keep them. */
     int (*interrupted)(void *context);
     void *interrupt_context;
 
-    /* Called where `interrupted` would be called, with interrupt_context and the part of a fit that
-     * is done, from 0 to 1: an estimate from passes over the rows, which never falls during one
-     * fit. The same rules hold for it. NULL, the default: never called. */
+    /* Reports progress: it is called where `interrupted` would be, with interrupt_context and the
+     * part of a fit that is done, from 0 to 1. The part is an estimate from passes over the rows;
+     * it never falls during one fit. The same rules hold. NULL, the default: never called. */
     void (*progress)(void *context, double part);
 } efface_params;
 
 /* ------------------------------------------------------------------ models: what they are */
 
-/* Releases the memory of a model. Takes NULL. */
+/* Releases a model; its memory is overwritten. Takes NULL. */
 EFFACE_API void efface_model_free(efface_model *model);
 
 #define EFFACE_NO_COLUMN UINT32_MAX
 
-/* What the numbers are that a family predicts. */
+/* What a model predicts. */
 typedef enum efface_predicts {
     EFFACE_PREDICTS_CLUSTERS = 0, /* `whole`: the number of a cluster, from 0 */
     EFFACE_PREDICTS_CLASSES = 1,  /* `whole`: a class, as the labels of rows are */
@@ -75,21 +78,21 @@ typedef struct efface_model_info {
     uint64_t n_rows;
     int64_t total_weight;
     efface_predicts predicts;
-    uint32_t n_numbers; /* that are predicted for each row; 0 if it cannot predict, having no rows,
+    uint32_t n_numbers; /* predicted for each row; 0 if the model cannot predict: it has no rows,
                            too few, or other classes than its priors are for */
-    uint32_t n_classes; /* that the rows of a model of classes have; else 0 */
+    uint32_t n_classes; /* of the rows, for a model that predicts classes; else 0 */
 } efface_model_info;
 
-/* What is known of a model of any family. Never fails. */
+/* Returns what is known of any model. Never fails. */
 EFFACE_API efface_model_info efface_model_get_info(const efface_model *model);
 
-/* Something that can be said of a model: a parameter, or what became of it. */
+/* A fact about a model: a parameter, or a property of the fitted model. */
 typedef enum efface_fact_kind {
     EFFACE_FACT_WHOLE = 0,
     EFFACE_FACT_REAL = 1,
     EFFACE_FACT_TEXT = 2,
     EFFACE_FACT_YES_NO = 3, /* `whole` is 1 or 0 */
-    EFFACE_FACT_NONE = 4    /* no value: a parameter that is derived from the rows, or nothing */
+    EFFACE_FACT_NONE = 4    /* no value, as for a parameter that is derived from the rows */
 } efface_fact_kind;
 
 typedef struct efface_fact {
@@ -101,34 +104,38 @@ typedef struct efface_fact {
     const char *text;
 } efface_fact;
 
-/* Calls `each` for every parameter but the seed, and then for all else that the family has to say
- * of the model, in a fixed order. Never fails. */
+/* Calls `each` for every parameter except the seed, then for the family's other facts about the
+ * model, in a fixed order. Pointers in a fact are valid during the call of `each`. Never fails. */
 EFFACE_API void efface_model_describe(const efface_model *model,
                                       void (*each)(void *context, const efface_fact *fact),
                                       void *context);
 
 /* Hands out the canonical bytes of the state (docs/definition/format.md): equal states have equal
- * bytes. The bytes do not contain the seed. Release with efface_bytes_free. */
+ * bytes. They do not contain the seed. Release them with efface_bytes_free. Errors:
+ * EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_model_encode(const efface_model *model, unsigned char **bytes,
                                              size_t *n_bytes, efface_error *error);
 EFFACE_API void efface_bytes_free(unsigned char *bytes);
 
-/* Makes a model again from its canonical bytes, the parameters it was fitted with (`common` of the
- * family's parameters; including the seed, which the bytes do not contain), and its set of rows.
- * The model is the one that was encoded, and behaves in the same way. Cost: less than a fit; the
- * family says how much. Errors: MEMORY; FORMAT for bytes that cannot be those of a state of these
- * parameters and rows (numbers that are wrong but possible pass: efface_model_verify finds them);
- * LIMIT for rows outside a bound that was given; ARGUMENT; KERNELS. */
+/* Makes a model from its canonical bytes, the parameters it was fitted with, and its set of rows.
+ * `params` is `common` of the family's parameters, with the seed, which the bytes do not contain.
+ * The result behaves as the model that was encoded. Release it with efface_model_free. Cost: less
+ * than a fit; the header of the family says how much.
+ *
+ * Errors: EFFACE_E_FORMAT for bytes that cannot belong to these parameters and rows (numbers that
+ * are wrong but possible pass; efface_model_verify finds them); EFFACE_E_LIMIT for rows outside a
+ * given bound; EFFACE_E_ARGUMENT; EFFACE_E_KERNELS; EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
                                              const efface_params *params, const efface_data *data,
                                              efface_model **out, efface_error *error);
 
-/* The memory that the model takes, including all that it keeps for each row, without the set. */
+/* Returns the bytes of memory that the model takes, with all that it keeps for each row, without
+ * the set. */
 EFFACE_API size_t efface_model_state_bytes(const efface_model *model);
 
 #define EFFACE_DIGEST_BYTES 32
 
-/* The BLAKE2b-256 digest of the canonical bytes. */
+/* Computes the BLAKE2b-256 digest of the canonical bytes. Errors: EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_model_digest(const efface_model *model,
                                              unsigned char digest[EFFACE_DIGEST_BYTES],
                                              efface_error *error);
@@ -136,15 +143,15 @@ EFFACE_API efface_status efface_model_digest(const efface_model *model,
 /* ------------------------------------------------------------------ models: change */
 
 /* These calls change a model together with the set it was fitted to. Afterwards the model is, byte
- * for byte, the result of a fit to the rows that are there now, with the same parameters and the
- * same seed. A call that fails has changed neither.
+ * for byte, the result of a fit to the present rows, with the same parameters and the same seed. A
+ * call that fails has changed neither.
  *
  * The set must be the one that the model was fitted to or decoded with, and only these calls may
- * change it. The library checks this, and not by counting rows. The error is ARGUMENT for another
- * set, even with the same rows, and for a set that was changed by efface_data_add,
- * efface_data_remove or efface_data_replace, or through another model alone, even if its rows are
- * now the same as before. Give the right set, or fit the model to this set anew. Only this process
- * knows which set belongs to a model; it is in no encoding. */
+ * change it. Otherwise the call fails with EFFACE_E_ARGUMENT: for another set, even with the same
+ * rows, and for a set that was changed by efface_data_add, efface_data_remove or
+ * efface_data_replace, or through another model alone, even if its rows are the same again. Give
+ * the right set, or fit the model to this one again. Which set belongs to a model is known to this
+ * process only, and is in no encoding. */
 
 /* How much work a change was. */
 typedef enum efface_action {
@@ -165,55 +172,60 @@ typedef struct efface_report {
     char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from level 2 on"; or "" */
     uint64_t rows_forgotten;
     uint64_t rows_learned;
-    uint64_t rows_missing; /* ids and owners that were not there, if that was allowed */
-    uint64_t rows_visited; /* looks at rows that were not part of the request */
+    uint64_t rows_missing; /* ids and owners that do not exist, if that was allowed */
+    uint64_t rows_visited; /* how often rows outside of the request were read */
     double seconds;
 } efface_report;
 
-/* How to treat ids and owners that are not there: fail with an error that names them, or skip
+/* What to do about ids and owners that do not exist: fail with an error that names them, or skip
  * them. */
 typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
 
-/* The rows that a request is about: rows by their ids, and all rows of owners. A row may be named
- * by both. */
+/* Whom to forget, or to look at: rows by their ids, and all rows of owners. A row may be named both
+ * ways. */
 typedef struct efface_request {
     const uint64_t *ids;
     size_t n_ids;
-    const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
+    const uint64_t *owners; /* EFFACE_NO_OWNER among them is EFFACE_E_ARGUMENT */
     size_t n_owners;
-    efface_missing missing; /* what to do if an id, or an owner, is not there */
+    efface_missing missing;
     const struct efface_texts
-        *texts; /* for a store: the texts that ids and owners stand for, or NULL. One
-                                  whose number belongs to another text is a DUPLICATE error */
+        *texts; /* for a store: the texts that ids and owners stand for, or NULL. A text whose
+                   number belongs to another text is EFFACE_E_DUPLICATE */
 } efface_request;
 
-/* Forgets rows: they leave the set and the model. Works down to no rows. Cost: that of correcting
- * sums when nothing else changes, else up to that of a fit; O(n) to find the rows of owners.
- * `report` may be NULL. Errors: NOT_FOUND, with the ids; DUPLICATE for an id or an owner that comes
- * twice; MEMORY; KERNELS; ARGUMENT if the set is not the model's. */
+/* Forgets rows: removes them from the set and from the model. Forgetting all rows is allowed.
+ * `report` may be NULL. Cost: that of correcting sums if nothing else has to change, else up to
+ * that of a fit; O(n) to find the rows of owners.
+ *
+ * Errors: EFFACE_E_NOT_FOUND, with the ids; EFFACE_E_DUPLICATE for an id or an owner that comes
+ * twice; EFFACE_E_ARGUMENT if the set is not the model's; EFFACE_E_INTERRUPTED; EFFACE_E_KERNELS;
+ * EFFACE_E_GROUP; EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_model_forget(efface_model *model, efface_data *data,
                                              const efface_request *request, efface_report *report,
                                              efface_error *error);
 
-/* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
- * value outside a bound that was given for the fit, or a missing value that the model does not
- * take. */
+/* Learns rows: adds them to the set and to the model. `report` may be NULL. Cost and other errors
+ * are those of efface_model_forget. Errors: EFFACE_E_DUPLICATE for an id that exists or comes
+ * twice; EFFACE_E_LIMIT as for efface_data_add, for a value outside a bound that was given for the
+ * fit, and for a missing value that the model does not accept. */
 EFFACE_API efface_status efface_model_learn(efface_model *model, efface_data *data,
                                             const efface_rows *rows, efface_report *report,
                                             efface_error *error);
 
-/* Gives rows of the set other values, as efface_data_replace does.
- * Errors: as efface_data_replace and efface_model_learn. */
+/* Updates rows: gives rows of the set other values, as efface_data_replace does, and the model with
+ * them. `report` may be NULL. Cost as efface_model_forget. Errors: as efface_data_replace and
+ * efface_model_learn. */
 EFFACE_API efface_status efface_model_update(efface_model *model, efface_data *data,
                                              const efface_rows *rows, efface_report *report,
                                              efface_error *error);
 
-/* The same for several models, of any families, that were fitted to one set: the set and all of
- * them change, or nothing does. `reports` is NULL or has n_models elements, one report for each
- * model, with the seconds of the whole call. A set that has several models may only be changed
- * through these calls, with all of its models: a model that a request leaves out is refused from
- * then on. Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the set is
- * not that of each. */
+/* Do the same for several models, of any families, that were fitted to one set: the set and all
+ * models change, or nothing does. `reports` is NULL or has room for n_models reports, one for each
+ * model, with the seconds of the whole call. A set with several models may only be changed through
+ * these calls, with all of its models: a model that is left out does not belong to the set any
+ * more. Errors: as for one model; EFFACE_E_ARGUMENT if there is no model, one comes twice, or the
+ * set is not that of each. */
 EFFACE_API efface_status efface_models_forget(efface_model *const *models, size_t n_models,
                                               efface_data *data, const efface_request *request,
                                               efface_report *reports, efface_error *error);
@@ -224,11 +236,11 @@ EFFACE_API efface_status efface_models_update(efface_model *const *models, size_
                                               efface_data *data, const efface_rows *rows,
                                               efface_report *reports, efface_error *error);
 
-/* Says how much work it would be to forget these rows, without doing it: `seconds` is the time of
- * the preview itself, and rows_visited an upper bound. For a model with parts, such as a tree, the
- * preview may take as long as the forgetting, and rows_visited is the number of rows that it
- * visited; parts may lose some of what makes later requests fast. The set is the same afterwards,
- * though positions may differ. Errors: as efface_model_forget. */
+/* Previews a request: reports how much work it would be to forget these rows, and changes nothing.
+ * `seconds` is the time of the preview itself, and rows_visited an upper bound. The set is the same
+ * afterwards, though positions may differ. For a model with parts, such as a tree, the preview may
+ * take as long as the request; rows_visited is then what the preview visited, and parts may lose
+ * some of what makes later requests fast. Errors: as efface_model_forget. */
 EFFACE_API efface_status efface_model_preview(efface_model *model, efface_data *data,
                                               const efface_request *request, efface_report *report,
                                               efface_error *error);
@@ -237,20 +249,22 @@ EFFACE_API efface_status efface_model_preview(efface_model *model, efface_data *
 typedef struct efface_difference {
     int identical;
     const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": an older
-                         version, which defined the method in another way, fitted the model
+                         version fitted the model, which defined the method in another way
                          (efface_store_verify) */
     char where[EFFACE_WHERE_BYTES]; /* such as "level 2, cluster 5, column 1"; or "" */
 } efface_difference;
 
-/* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
- * byte by byte. Any set with the same number of columns will do. Cost: that of a fit. Errors: as
- * a fit; ARGUMENT if the number of columns differs. */
+/* Verifies a model: fits the rows of the set again with the model's parameters and seed, and
+ * compares the two states byte by byte. Any set with the same number of columns will do. A
+ * difference is not an error of this call. Cost: that of a fit. Errors: as a fit; EFFACE_E_ARGUMENT
+ * if the number of columns differs. */
 EFFACE_API efface_status efface_model_verify(const efface_model *model, const efface_data *data,
                                              efface_difference *difference, efface_error *error);
 
-/* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
- * this when requests may have been chosen by looking at published models (docs/why/exactness.md,
- * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
+/* Gives the model another seed and fits it again, after which nothing of the old randomness
+ * remains. Do this when requests may have been chosen by looking at published models
+ * (docs/why/exactness.md, section 4). `report` may be NULL. Cost: that of a fit. Errors: as a fit;
+ * EFFACE_E_ARGUMENT if the set is not the model's. */
 EFFACE_API efface_status efface_model_rekey(efface_model *model, const efface_data *data,
                                             uint64_t seed, efface_report *report,
                                             efface_error *error);
