@@ -1,4 +1,9 @@
-/* Transactions: their beginning, their end, and failures of the disk. */
+/*
+ * Transactions: their beginning, their end, and failures of the disk.
+ *
+ * ef_store_begin and ef_store_end are what the rest of the store calls; a store in parts does more
+ * there (parts.h). ef_file_begin and ef_file_end do it for one file.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "store/file/transactions.h"
 
@@ -58,7 +63,7 @@ void ef_store_tell(const efface_store *store, efface_params *params, ef_telling 
     params->interrupt_context = telling;
 }
 
-/* Some errors have taken the transaction back already. */
+/* Rolls back, unless an error has done so already: SQLite ends some transactions by itself. */
 static void take_back(efface_store *store) {
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -68,6 +73,7 @@ efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error
     efface_status status = ef_store_check_process(store, error);
     EF_THEN(status, ef_store_connect(store, error));
     EF_THEN(status, ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error));
+    /* From here on leave_transaction has to close the connection. */
     store->in_write = status == EFFACE_OK && writes;
     return status;
 }
@@ -90,7 +96,8 @@ static sqlite3_file *database_file(efface_store *store) {
                : NULL;
 }
 
-/* The file's own count of its changes. */
+/* Reads the file's own count of its changes: bytes 24 to 27 of its header, which SQLite advances
+ * with every commit. */
 static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
     sqlite3_file *const file = database_file(store);
     return file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
@@ -106,7 +113,8 @@ efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
         return status;
     unsigned char counter[4] = {0};
     int moved = 0;
-    /* Opening and closing the path to look at it would end the locks of this process. */
+    /* SQLite knows whether the path leads to another file now. To look ourselves we would have to
+     * open and close it, which would drop the locks of this process. */
     (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (moved != 0)
         return ef_fail(error, EFFACE_E_CORRUPT,
@@ -119,7 +127,8 @@ efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
     return EFFACE_OK;
 }
 
-/* Whether the count has changed for a process that opens the file now. */
+/* Whether the count has changed for a process that opens the file now. The read in a transaction of
+ * its own makes SQLite roll a leftover journal back first, as it would for that process. */
 static bool has_changed(efface_store *store, const unsigned char before[4]) {
     unsigned char after[4];
     const bool changed = ef_sql_run(store, "BEGIN; SELECT 1 FROM facts", NULL) == EFFACE_OK &&
@@ -133,16 +142,20 @@ efface_status ef_file_begin(efface_store *store, bool writes, efface_error *erro
     if (status != EFFACE_OK)
         return status;
     const ef_head before = store->head;
-    /* Another process may have added what is not ours since the store was opened. */
+    /* Another process may have added tables or triggers since the store was opened: invariant 8. */
     if (writes)
         status = ef_schema_check(store, error);
+    /* The head says what every later check compares with, so it is read in this transaction. */
     EF_THEN(status, ef_head_read(store, error));
+    /* Each file draws its key when it is made: another key is another file under this name. */
     if (status == EFFACE_OK &&
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
                          "another store has replaced the file since it was opened; open it again");
     if (status != EFFACE_OK)
         leave_transaction(store);
+    /* What is kept in memory (residents.h) belongs to one head, and is dropped if this is
+     * another. */
     else if (store->head_was_read != NULL)
         store->head_was_read(store);
     return status;
@@ -158,11 +171,13 @@ static efface_status fail_commit(efface_store *store, efface_error *error) {
                    store->wait_seconds);
 }
 
-/* A transaction is done when the journal is empty. If that could not be synced the commit is an
- * error, and yet the file has changed. A second commit that writes the same again makes it
- * certain. */
+/* Commits. A transaction is done when the journal is empty. If emptying it could not be synced,
+ * SQLite reports an error although the file has changed. Then a second commit, which writes the
+ * same again, makes it certain. */
 static efface_status commit_transaction(efface_store *store, efface_error *error) {
     unsigned char before[4];
+    /* To tell later whether a commit that failed has changed the file all the same. A transaction
+     * that wrote nothing changes nothing. */
     const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
                         read_change_counter(store, before);
     efface_status status = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK
@@ -174,8 +189,11 @@ static efface_status commit_transaction(efface_store *store, efface_error *error
     if (status == EFFACE_OK)
         return EFFACE_OK;
     take_back(store);
+    /* The usual failure: nothing was changed, and the error says so. */
     if (!counts || !has_changed(store, before))
         return status;
+    /* The request was done, but a power loss could undo it. Commit something harmless, the version
+     * that the file has: if that can be synced, so is everything before it. */
     status = ef_sql_run(store,
                         store->head.n_parts != 0 ? "BEGIN IMMEDIATE;" EF_PART_SET_VERSION "COMMIT"
                                                  : "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT",
@@ -195,6 +213,7 @@ efface_status ef_file_prepare(efface_store *store, efface_error *error) {
 
 efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error) {
     store->in_doubt = false;
+    /* The head comes last, since it has the sums and counts of all that was written before. */
     EF_THEN(status, ef_file_prepare(store, error));
     EF_THEN(status, commit_transaction(store, error));
     leave_transaction(store);

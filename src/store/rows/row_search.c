@@ -1,9 +1,16 @@
 /*
  * Finding rows: by id and by owner, each answer verified, "there is none" included.
  *
- * An id is looked for in its bucket, all of which is read and added up. An owner is looked for in
- * its bucket of owners; its rows are those that the index names, and their seals as members must
- * add up to what the owner has.
+ * An id is looked for in its bucket. The whole bucket is read and its seals are added up, so "there
+ * is no such row" is as certain as a row that was found. An owner is looked for in its bucket of
+ * owners in the same way. Its rows are those that the index of SQLite names; an index can be
+ * damaged, so the seals of these members must add up to what the owner's entry says.
+ *
+ * Several requests that are done together are searched together (ef_rows_find_all):
+ *
+ * 1. each request lists what it asks for: its ids, and the ids of its owners' rows; 2. all of these
+ * ids, each once, are looked up bucket by bucket; 3. each request takes its rows in turn, so that a
+ * row belongs to the first request that names it.
  */
 #include "store/rows/row_search.h"
 
@@ -21,7 +28,7 @@
 
 /* ---------------------------------------------------------------- by id */
 
-/* An id that is looked for, and where it stands among those that were asked for. */
+/* An id to look for, and its place among those that were asked for. */
 typedef struct wanted {
     uint64_t bucket, id;
     size_t asked;
@@ -49,7 +56,8 @@ static const wanted *find_wanted(const wanted *list, size_t n, uint64_t id) {
     return NULL;
 }
 
-/* Reads a bucket, verifies it, and takes the rows that are wanted. */
+/* Reads a bucket, takes the rows that are wanted, and then verifies it. The caller uses nothing of
+ * what was found if the bucket is damaged. */
 static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *sums,
                                    const wanted *list, size_t n, bool *there, ef_row_batch *batch,
                                    efface_error *error) {
@@ -58,6 +66,7 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
     (void)sqlite3_bind_int64(rows, 1, (sqlite3_int64)list->bucket);
     (void)sqlite3_bind_int64(sums, 1, (sqlite3_int64)list->bucket);
     efface_status status = EFFACE_OK;
+    /* Every row of the bucket counts towards the sum, wanted or not. */
     while (status == EFFACE_OK) {
         ef_stored_row found;
         uint64_t bucket;
@@ -78,6 +87,8 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
     (void)sqlite3_reset(rows);
     if (status != EFFACE_OK)
         return status;
+    /* A bucket without an entry is as wrong as one with another sum: empty ones have entries
+     * too. */
     status = ef_sql_step(store, sums, &row, error);
     if (status == EFFACE_OK && row) {
         ef_u128 sum;
@@ -101,6 +112,7 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
         list[i] = (wanted){ef_bucket_of(&store->head, ids[i]), ids[i], i};
         there[i] = false;
     }
+    /* By bucket, so that each is read once; within it by id, for find_wanted. */
     if (n_ids != 0)
         qsort(list, n_ids, sizeof *list, compare_wanted);
     efface_status status =
@@ -147,6 +159,7 @@ static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *stateme
     efface_status status = ef_member_set_find(store, EF_MEMBER_OWNER, owner, &group, found, error);
     if (status != EFFACE_OK || !*found)
         return status;
+    /* Two texts may have one number: the request must mean the owner that the store knows. */
     status =
         ef_refuse_other_text(group.text, ef_kept_text(&store->head, text, mark), "an owner", error);
     ef_free(group.text);
@@ -171,6 +184,7 @@ static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *stateme
             status = ef_fail_memory(error);
     }
     (void)sqlite3_reset(statement);
+    /* The index left out a row, named one that is not the owner's, or one twice. */
     if (status == EFFACE_OK && (n_rows != group.n_rows || sum != group.members))
         status = ef_store_corrupt(error, "the rows of an owner do not match their checksum");
     return status;
@@ -198,7 +212,8 @@ efface_status ef_absent_judge(const ef_absent *missing, const efface_request *re
                          missing->n_missing);
 }
 
-/* What a request asks for: the ids that it names, in order, and then those of its owners. */
+/* What a request asks for: the ids that it names, sorted, and then those of its owners' rows, owner
+ * by owner. */
 typedef struct asked {
     id_list list;
     size_t n_named;
@@ -242,6 +257,7 @@ static efface_status list_asked(efface_store *store, const efface_request *reque
         fits = add_id(&a->list, request->ids[i]);
     if (!fits)
         return ef_fail_memory(error);
+    /* Only the named ids are sorted: find_missing counts how often each was named. */
     a->n_named = a->list.n_ids;
     ef_ids_sort(a->list.ids, a->n_named);
     return add_owners(store, request, a, error);
@@ -250,8 +266,8 @@ static efface_status list_asked(efface_store *store, const efface_request *reque
 /* All ids that any of the requests asks for, each once, in order. */
 typedef struct pool {
     id_list list;
-    bool *there;
-    bool *taken; /* by a request */
+    bool *there; /* the store has such a row */
+    bool *taken; /* a request has taken it */
     size_t n_there, n_taken;
 } pool;
 
@@ -277,8 +293,9 @@ static size_t pool_find(const pool *p, uint64_t id) {
     return (size_t)(ef_ids_find(p->list.ids, p->list.n_ids, id) - p->list.ids);
 }
 
-/* Of what a request asks for, what neither exists nor is left by requests before it. An id that is
- * asked for and that an owner has is one row; it counts as asked for. */
+/* Notes what a request asks for and does not get: what does not exist, and what requests before it
+ * took. A row that is named both by its id and by its owner is one row; it counts as named by
+ * id. */
 static efface_status find_missing(const pool *p, const asked *a, const efface_request *request,
                                   ef_absent *missing, efface_error *error) {
     size_t at = a->n_named;
@@ -286,10 +303,12 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
         bool left = false;
         for (; at < a->ends[k]; at++) {
             const size_t i = pool_find(p, a->list.ids[at]);
+            /* The owner's entry was verified, so its rows exist unless the buckets disagree. */
             if (!p->there[i])
                 return ef_store_corrupt(error, "an owner has a row that does not exist");
             left |= !p->taken[i];
         }
+        /* An owner is missing if it has no row, or none that is left. */
         if (!left)
             ef_absent_note(missing, "owner", request->owners[k], 1);
     }
@@ -305,7 +324,8 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
     return ef_absent_judge(missing, request, error);
 }
 
-/* The rows that a request names by ids have the texts that it says, as far as these are known. */
+/* Refuses a request that names a row by an id whose text is not that of the row, as far as both
+ * texts are known. */
 static efface_status check_texts(const ef_head *head, const ef_found *rows, const asked *a,
                                  const ef_search *search) {
     efface_status status = EFFACE_OK;
@@ -323,7 +343,8 @@ static efface_status check_texts(const ef_head *head, const ef_found *rows, cons
     return status;
 }
 
-/* Gives a request its rows. */
+/* Gives a request its rows, or its error. A request that fails takes nothing, so that its rows are
+ * left for those after it. */
 static efface_status give_rows(const ef_head *head, pool *p, const ef_found *rows, const asked *a,
                                ef_search *search) {
     ef_absent missing = {.n_missing = 0};
@@ -346,7 +367,8 @@ static efface_status give_rows(const ef_head *head, pool *p, const ef_found *row
     return EFFACE_OK;
 }
 
-/* Rows of requests that failed were looked up, and stay. */
+/* Looks the rows up again, only those that were taken. Rows of requests that failed were found too,
+ * and must not leave the store. */
 static efface_status leave_others(efface_store *store, pool *p, ef_found *rows,
                                   efface_error *error) {
     size_t n = 0;
@@ -364,12 +386,16 @@ efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t 
     asked *const all = ef_alloc_zero(n, sizeof *all);
     if (all == NULL)
         return ef_fail_memory(error);
+    /* 1: what each asks for. A request that fails here, for an owner who is damaged, say, fails
+     * alone. */
     for (size_t m = 0; m < n; m++)
         searches[m].status = list_asked(store, searches[m].request, &all[m], searches[m].error);
+    /* 2: which of it exists. */
     efface_status status = pool_fill(&p, all, searches, n, error);
     EF_THEN(status, ef_rows_look_up(store, p.list.ids, p.list.n_ids, p.there, &rows, error));
     for (size_t i = 0; status == EFFACE_OK && i < p.list.n_ids; i++)
         p.n_there += p.there[i];
+    /* 3: whose it is. */
     for (size_t m = 0; status == EFFACE_OK && m < n; m++)
         if (searches[m].status == EFFACE_OK)
             searches[m].status = give_rows(&store->head, &p, &rows, &all[m], &searches[m]);

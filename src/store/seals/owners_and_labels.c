@@ -1,9 +1,9 @@
 /*
  * Groups: the owners of rows, and their labels, with the number of their rows.
  *
- * A group has the sum of the seals of its members, so that the index from an owner to rows can be
- * verified; a bucket of groups has the sum of the seals of its groups, so that "there is no such
- * owner" can be. A group whose last row leaves is gone, with its text.
+ * A group has the sum of the seals of its members, which verifies the index from an owner to its
+ * rows. A bucket of groups has the sum of the seals of its groups, which verifies "there is no such
+ * owner". A group whose last row leaves is removed, with its text.
  */
 #include "store/seals/owners_and_labels.h"
 
@@ -23,8 +23,8 @@ typedef struct bucket {
     uint64_t number;
     ef_member_set *groups;
     size_t n_groups;
-    size_t n_read; /* the first of them are in the order of numbers; others came after */
-    size_t n_gone; /* have no rows any more */
+    size_t n_read; /* the first n_read are sorted by number; the others were added since */
+    size_t n_gone; /* that have no rows any more */
     size_t capacity;
     ef_u128 sum; /* of the seals of all groups */
 } bucket;
@@ -110,7 +110,7 @@ static int compare_numbers(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Reads a bucket and verifies it. */
+/* Reads a bucket and verifies it. Whatever is changed below was verified here first. */
 static efface_status read_bucket(efface_store *store, const statements *s, uint64_t number,
                                  bucket *b, efface_error *error) {
     bool row = false, ok = false;
@@ -157,8 +157,8 @@ static efface_status write_member_set(efface_store *store, const statements *s, 
     return ef_sql_do(store, s->write_group, error);
 }
 
-/* A group that was read. One that came since is not looked for again: all changes of a group are
- * made together. */
+/* Finds a group that was read. Groups that were added since need not be found: all changes of a
+ * group are made together. */
 static ef_member_set *bucket_find(bucket *b, uint64_t number) {
     size_t from = 0, to = b->n_read;
     while (from < to) {
@@ -184,7 +184,7 @@ static int compare_members(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Members come with a text, which the group gets or must have. */
+/* Gives a group the text that a member brings, or makes sure that it is the one the group has. */
 static efface_status name_group(const ef_head *head, ef_member_set *group, const char *text,
                                 efface_error *error) {
     char mark[EF_MARK_BYTES];
@@ -200,7 +200,7 @@ static efface_status name_group(const ef_head *head, ef_member_set *group, const
     return EFFACE_OK;
 }
 
-/* Members of one group, of which there are n. */
+/* Changes one group by n members that join or leave it. */
 static efface_status change_member_set(efface_store *store, const statements *s, bucket *b,
                                        const ef_member *members, size_t n, efface_error *error) {
     ef_head *const head = &store->head;
@@ -233,6 +233,8 @@ static efface_status change_member_set(efface_store *store, const statements *s,
     }
     ef_u128 after = 0;
     efface_status status = EFFACE_OK;
+    /* The bucket's sum changes by the difference of the group's seals; a group that does not exist
+     * counts as 0. */
     if (group->n_rows != 0) {
         after = ef_seal_member_set(head, group);
         status = write_member_set(store, s, b->number, group, error);
@@ -241,6 +243,7 @@ static efface_status change_member_set(efface_store *store, const statements *s,
         (void)sqlite3_bind_int64(s->drop_group, 1, (sqlite3_int64)b->number);
         (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
         status = ef_sql_do(store, s->drop_group, error);
+        /* Owner and text must be gone from the file, so a group that stays is damage. */
         if (status == EFFACE_OK && !is_new && sqlite3_changes(store->db) != 1)
             status = ef_store_corrupt(error, "an owner or a label cannot be removed");
         head->n_groups[kind] -= !is_new;
@@ -262,8 +265,8 @@ static void sort_members(ef_member *members, size_t n, const ef_head *head) {
     qsort(members, n, sizeof *members, compare_members);
 }
 
-/* Makes room in buckets for groups that come. There are no more of them than members, so that few
- * members need not be counted. */
+/* Makes more buckets if the groups that are about to come are too many for those there are. There
+ * are no more new groups than members, so a few members need not be counted. */
 static efface_status fit_buckets_to(efface_store *store, ef_member *members, size_t n,
                                     efface_error *error) {
     if (n / FULL < store->head.group_slots)
@@ -282,6 +285,7 @@ efface_status ef_member_sets_change(efface_store *store, ef_member *members, siz
         return EFFACE_OK;
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
+    /* Sorting by group must keep the order in which one row leaves and joins again. */
     for (size_t i = 0; i < n; i++)
         members[i].order = i;
     efface_status status = fit_buckets_to(store, members, n, error);
@@ -290,6 +294,7 @@ efface_status ef_member_sets_change(efface_store *store, ef_member *members, siz
         status = open_to_write(store, &s, error);
     }
     for (size_t i = 0; status == EFFACE_OK && i < n;) {
+        /* Each bucket is read, verified and written once, whatever number of its groups change. */
         const uint64_t number = members[i].bucket;
         status = read_bucket(store, &s, number, &b, error);
         while (status == EFFACE_OK && i < n && members[i].bucket == number) {
@@ -325,7 +330,7 @@ efface_status ef_member_set_find(efface_store *store, ef_member_kind kind, uint6
     ef_member_set *const there = status == EFFACE_OK ? bucket_find(&b, number) : NULL;
     if (there != NULL) {
         *group = *there;
-        there->text = NULL;
+        there->text = NULL; /* the caller's now */
         *found = true;
     }
     bucket_clear(&b);
@@ -400,7 +405,9 @@ static efface_status keep_member_set(void *context, const ef_member_set *group,
     return EFFACE_OK;
 }
 
-/* Spreads the groups anew when n_groups of a kind are too many for their buckets. */
+/* Spreads the groups over more buckets when n_groups of a kind are too many for those there are.
+ * All groups are read and verified first, and their seals stay; only the sums of buckets are
+ * new. */
 static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_error *error) {
     ef_head *const head = &store->head;
     if (n_groups / FULL <= head->group_slots)

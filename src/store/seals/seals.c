@@ -2,15 +2,18 @@
  * Seals: hashes of what stands in a store, and the buckets in which they are added up.
  *
  * A seal is SipHash-2-4 with 128 bits of output under a key of the store. The seals of the rows of
- * a bucket are added modulo 2^128: a row comes by an addition and leaves by a subtraction, in any
- * order. To verify that a row is there, or is not there, read its bucket and add up the seals.
+ * a bucket are added modulo 2^128: a row is added by an addition and removed by a subtraction, in
+ * any order. To verify that a row exists, or does not, read its bucket and add up the seals.
  *
- * Buckets have some 32 rows. Ids below `dense`, a power of two that is at least the number of rows
+ * Buckets have about 32 rows. Ids below `dense`, a power of two that is at least the number of rows
  * there were when buckets were chosen, have buckets by their order: 0 to 31, 32 to 63, and so on.
  * Rows stand in the order of buckets, so those of a matrix stay in the order of their ids. Larger
  * ids are spread by a keyed hash over as many buckets again.
  *
- * Groups are spread by a keyed hash over `group_slots` buckets for each kind.
+ * Groups (owners, labels) are spread by a keyed hash over `group_slots` buckets for each kind.
+ *
+ * Every hash begins with a letter for what it is of, so that no seal of one thing is a seal of
+ * another.
  */
 #include "store/seals/seals.h"
 
@@ -49,13 +52,14 @@ static void add_wide(words *w, ef_u128 value) {
     add_word(w, (uint64_t)(value >> 64));
 }
 
-/* A text that is not there differs from an empty one. */
+/* No text at all differs from an empty text. */
 static void add_text(words *w, const ef_head *head, const char *text) {
     add_wide(w, text != NULL ? hash(head, text, strlen(text)) : 0);
 }
 
 ef_u128 ef_seal_row(const ef_head *head, const ef_stored_row *row) {
     words w = {.n_bytes = 0};
+    /* Text and values are hashed first, so that their lengths do not matter here. */
     add_word(&w, 'r');
     add_word(&w, row->row.id);
     add_word(&w, row->row.owner);
@@ -96,7 +100,9 @@ ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, 
 
 #define MARK '\x01'
 
-/* BLAKE2b-128 under the key of texts: nobody can make two texts with one mark. */
+/* The mark of a text is its BLAKE2b-128 under the key of texts: nobody can make two texts with one
+ * mark, while two texts with one 64-bit number are found in minutes by someone who knows the
+ * key. */
 const char *ef_kept_text(const ef_head *head, const char *text, char mark[EF_MARK_BYTES]) {
     unsigned char hash[16];
     if (text == NULL || head->keeps_texts || ef_is_mark(text))
@@ -115,6 +121,7 @@ bool ef_is_mark(const char *text) {
 
 efface_status ef_refuse_other_text(const char *kept, const char *comes, const char *what,
                                    efface_error *error) {
+    /* A row that came as a number alone has no text to compare. */
     if (kept == NULL || comes == NULL || strcmp(kept, comes) == 0)
         return EFFACE_OK;
     return ef_fail(error, EFFACE_E_DUPLICATE,
@@ -140,6 +147,8 @@ static uint64_t spread(const unsigned char *key, uint64_t id) {
 }
 
 uint64_t ef_bucket_of(const ef_head *head, uint64_t id) {
+    /* As many buckets again hold the ids that are not dense: one half by order, one half by
+     * hash. */
     const uint64_t half = head->dense / BUCKET_ROWS;
     return id < head->dense ? id / BUCKET_ROWS : half + (spread(head->row_key, id) & (half - 1));
 }

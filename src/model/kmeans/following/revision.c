@@ -71,6 +71,8 @@ static void take_kept(ef_revision *r, ef_kmeans *model) {
     ef_kmeans *const next = &r->next;
     if (model->kept == NULL)
         return;
+    /* Moved, not copied: what is kept may be dropped at any time, so it need not come back if the
+     * request fails. */
     next->kept = model->kept;
     model->kept = NULL;
     if (r->other_seeds || !wants_margins(next))
@@ -152,14 +154,18 @@ static efface_status take_seeds(ef_revision *r, efface_error *error) {
     return EFFACE_OK;
 }
 
-/* The seeds that seeding goes on from. */
+/* Puts in place the seeds that stand: those of the rounds before r->round. Seeding goes on from
+ * there. */
 static void begin_seeds(ef_revision *r, ef_level *level) {
     ef_kmeans *const next = &r->next;
     const size_t d = r->model->domain.map.n_columns, c = r->model->plan.candidates;
     const uint32_t round = r->round, known = round == 0 ? 0 : round - 1;
     memcpy(level->centers, r->model->levels[0].centers, round * d * sizeof *level->centers);
+    /* Round 0 has one row and no slots, so round l has the slots number l - 1. */
     if (next->rounds.n_rounds > known)
         next->rounds.n_rounds = known;
+    /* In the last round that stands the same rows were tried, but another of them is now the
+     * best. */
     if (r->other_slot) {
         const size_t at = (round - 2) * c + r->slot;
         next->seeds[round - 1] = next->rounds.winners[at];
@@ -180,11 +186,13 @@ static efface_status play_again(ef_revision *r, efface_error *error) {
     const ef_seeds seeds = ef_seeds_of(next, m->levels[0].centers);
     for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
         bool has_slots = true;
+        /* The candidates of this round, and the potential of each, are known to stand. */
         if (!r->again[l])
             continue;
         status = ef_seed_round(&builder.space, &next->plan, &seeds, l, &has_slots, error);
         if (status != EFFACE_OK || (has_slots && next->seeds[l].id == m->seeds[l].id))
             continue;
+        /* Another seed: every later round measures distances to it. This also ends the loop. */
         r->round = has_slots ? l + 1 : l;
         r->other_slot = has_slots;
         r->slot = ef_best_slot(next->rounds.potentials + (size_t)(l - 1) * c, c);
@@ -208,10 +216,12 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_level_buil
     };
     efface_status status = EFFACE_OK;
     const bool from_sample = samples(model) && r->first == 0;
-    if (from_sample && !r->resample) /* which has done it */
+    /* Pyramid's pass starts from level 0 with its old centers and the sums after the change. */
+    if (from_sample && !r->resample) /* resample has done it */
         status = ef_take_in(r, 0, error);
     if (status != EFFACE_OK)
         return status;
+    /* What is kept has to know the changed rows before it says which rows may move. */
     take_kept(r, model);
     if (from_sample) {
         builder->way = ef_by_kept_labels;
@@ -225,6 +235,8 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_level_buil
         ef_kept_take_marks(next, r->marks, r->data->n_rows);
         r->marks = NULL;
     }
+    /* Margins say which rows can have moved; all ranks use them, or none, for the operations of the
+     * team that follow differ. */
     if (!r->other_seeds && may_want_margins(next)) {
         bool keeps =
             wants_margins(next) && ef_center_move_init(&old.move, r->data, &next->domain.map,
@@ -240,6 +252,7 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_level_buil
     EF_THEN(status, ef_make_levels(builder, next, r->first, r->loss, error));
     builder->old = NULL;
     ef_center_move_free(&old.move);
+    /* From now on it is worth keeping margins: changes of this model move centers. */
     if (next->plan.method != EFFACE_METHOD_QUANTIZED && ef_kept_get(next) != NULL) {
         ef_kept_drop_margins(next->kept, ef_count_partitions(next, 0));
         next->kept->was_rebuilt = true;
@@ -254,6 +267,8 @@ static efface_status build(ef_revision *r, ef_kmeans *model, efface_error *error
     ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     ef_level *level = NULL;
     efface_status status = EFFACE_OK;
+    /* The levels before r->first stand: the list points to those of the model, whose sums are
+     * corrected when this is committed, and ef_revision_free leaves them alone. */
     next->levels = ef_alloc((size_t)r->first + 1, sizeof *next->levels);
     next->n_levels = r->first;
     if (next->levels != NULL) {
@@ -262,8 +277,10 @@ static efface_status build(ef_revision *r, ef_kmeans *model, efface_error *error
     }
     if (level == NULL)
         return ef_fail_memory(error);
+    /* The first new level gets its centers from seeding, or from the sums of the level before
+     * it. */
     if (r->other_seeds) {
-        if (next->seeds == NULL)
+        if (next->seeds == NULL) /* play_again may have taken them */
             status = take_seeds(r, error);
         EF_THEN(status, ef_builder_prepare(&builder, next, error));
         if (status == EFFACE_OK)
@@ -437,11 +454,13 @@ void ef_revision_report(const ef_revision *r, ef_effort *report) {
 
 /* ---------------------------------------------------------------- commit */
 
-/* The model to be takes over what it has not of its own, changed in place. */
+/* The model to be takes over everything that it did not make itself, corrected in place. Nothing
+ * here can fail: this is the commit. */
 static void take_over(ef_revision *r, ef_kmeans *m) {
     ef_kmeans *const next = &r->next;
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     const uint32_t n_stay = r->build ? r->first : next->n_levels;
+    /* At levels that were looked at, it is known to which clusters the changed rows belong. */
     const uint32_t known = n_stay < r->n_looked ? n_stay : r->n_looked;
     for (uint32_t t = 0; t < known; t++)
         ef_apply_change(r, ef_labels_at(r, t), m->levels[t].counts, m->levels[t].sums);
@@ -451,6 +470,8 @@ static void take_over(ef_revision *r, ef_kmeans *m) {
         next->kept = m->kept;
         m->kept = NULL;
     }
+    /* No level was made: the model keeps its levels, but the fit may end earlier now (stopping
+     * rule). */
     if (next->levels == NULL) {
         for (uint32_t t = n_stay; t < m->n_levels; t++)
             ef_level_free(&m->levels[t]);
@@ -462,6 +483,7 @@ static void take_over(ef_revision *r, ef_kmeans *m) {
         next->levels = m->levels;
         m->levels = NULL;
     }
+    /* The same seeds; but the sums of squared distances by which they were chosen have changed. */
     if (next->seeds == NULL) {
         if (r->potentials != NULL)
             memcpy(m->rounds.potentials, r->potentials,
@@ -471,6 +493,7 @@ static void take_over(ef_revision *r, ef_kmeans *m) {
         m->seeds = NULL;
         m->rounds = (ef_rounds){0};
     }
+    /* Pyramid: the same starts; but their losses over the jury may have changed. */
     if (next->starts.centers == NULL) {
         if (r->losses != NULL)
             memcpy(m->starts.losses, r->losses, m->plan.starts * sizeof *r->losses);
@@ -555,6 +578,8 @@ efface_status ef_revision_make_cold(ef_revision *r, const ef_kmeans *model, cons
                                     efface_error *error) {
     assert(model->kept == NULL); /* what is kept by position could not be used */
     *done = false;
+    /* Without rows a change can be followed only if nothing has to be built; the leaves of a tree
+     * have rows of their own, so a tree never can. */
     if (model->tree != NULL)
         return EFFACE_OK;
     *r = begin_revision(model, counts, NULL, change);

@@ -1,4 +1,5 @@
-/* What a linear regression would miss each row by, had it been fitted without that row. */
+/* Leave-one-out residuals: the target minus the prediction for each row, from the regression fitted
+ * without that row. */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "model/families.h"
@@ -8,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A row with the leverage h is missed by (y - p) / (1 - h), p being what the fit with the row
- * predicts. In units of the grid, with x the distances of the terms from their means,
+/* The residual of a row with the leverage h is (y - p) / (1 - h), where p is the prediction of the
+ * fit with the row. So one factorization serves all rows. In units of the grid, with x the
+ * distances of the terms from their means,
  *
- *     h = w / N + w N x^T (C + R)^-1 x         or without intercept   w x^T (Q + R)^-1 x
- */
+ *     h = w / N + w N x^T (C + R)^-1 x         or without intercept   w x^T (Q + R)^-1 x */
 typedef struct leaving {
     const ef_sums *of;
     const ef_view *by;
@@ -31,6 +32,7 @@ static double leverage(const leaving *l, int64_t weight) {
         l->away[j] =
             (double)l->point[point] - (l->intercept ? (double)l->of->all.sums[point] / total : 0.0);
     }
+    /* x^T (L L^T)^-1 x is the squared length of L^-1 x. */
     ef_cholesky_forward(&l->equations->factor, l->away, l->away);
     const double square = (double)weight * ef_dot(l->away, l->away, n);
     return l->intercept ? (double)weight / total + square * total : square;
@@ -49,6 +51,7 @@ static void miss_row(const leaving *l, const efface_data *data, size_t position,
         const double value = (double)l->point[target] * ef_coordinates_unit(c, target);
         const double predicted =
             l->by->constants[t] + ef_dot(l->by->weights + (size_t)t * n, l->away, n);
+        /* Leverage 1: the fit goes through the row whatever its target is. */
         misses[t] = rest > 0x1p-40 ? (value - predicted) / rest : (double)NAN;
     }
 }
@@ -74,7 +77,7 @@ static efface_status miss_rows(const ef_sums *s, const efface_data *data, const 
     if (l.point == NULL || l.away == NULL)
         status = ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
-        if (i % 256 == 0)
+        if (i % 256 == 0) /* asking may cost more than a row does */
             status = ef_ask(&interrupt, error);
         if (status == EFFACE_OK)
             miss_row(&l, data, i, misses + i * s->coordinates.n_targets);
@@ -104,7 +107,7 @@ efface_status efface_linear_leave_one_out(const efface_model *model, const effac
     if (params != NULL)
         look.linear = *params;
     ef_view *by = NULL;
-    double *made = NULL;
+    double *made = NULL; /* outputs are written only on success */
     efface_status status = ef_linear_check(&look.linear, error);
     EF_THEN(status, ef_view_check(s, &look, error));
     EF_THEN(status, ef_view_compute(s, &look, &by, error));

@@ -1,4 +1,10 @@
-/* Linear regression. */
+/*
+ * Linear regression from exact sums.
+ *
+ * The equations come out of whole numbers: each element is one exact 128-bit integer, rounded to
+ * double once. From there on everything is doubles in a fixed order, so that all machines get the
+ * same bits (matrix.c). The equations stay in units of the grid; results are converted at the end.
+ */
 #include "model/sums/views/regression.h"
 
 #include "base/errors/status.h"
@@ -7,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDING 0x1p-45 /* some hundred units of the last place */
+#define ROUNDING 0x1p-45 /* about a hundred units of the last place */
 
 /* Notation: N weight, S sums, Q sums of products, u the unit of a coordinate. With an intercept the
  * equations are about C = N Q - S S, without one about Q; either is N' times the products of rows
@@ -47,10 +53,14 @@ efface_status ef_normal_equations_init(ef_normal_equations *e, const ef_regressi
         double *const row = e->factor.lower + (size_t)j * n;
         for (uint32_t l = 0; l <= j; l++)
             row[l] = element(of, c->term_points[j], c->term_points[l]);
+        /* A constant term: decided before the penalty hides it. */
         e->dropped[j] = row[j] == 0.0;
+        /* alpha is per squared unit of the data; the equations are in units of the grid, times
+         * N'. */
         e->penalties[j] = of->params.alpha * of->weight_unit * times(of) / (u * u);
         row[j] += e->penalties[j];
     }
+    /* Terms that depend on those before them show up as tiny pivots, and get no coefficient. */
     (void)ef_cholesky_factor(&e->factor);
     for (uint32_t j = 0; j < n; j++)
         e->dropped[j] |= e->factor.dropped[j];
@@ -78,11 +88,11 @@ efface_status ef_regress_sides(const ef_regression *of, double *sides, uint32_t 
 
 /* ---------------------------------------------------------------- one target */
 
-/* What the target is worth, all in units of the grid and of the equations. */
+/* How well a target is explained, in units of the grid and of the equations. */
 typedef struct explained {
-    double total;   /* around the mean */
-    double rest;    /* of residuals */
-    double freedom; /* degrees of it */
+    double total;   /* squares around the mean */
+    double rest;    /* squares of residuals */
+    double freedom; /* its degrees */
 } explained;
 
 static explained explain(const ef_regression *of, const ef_normal_equations *e, uint32_t target,
@@ -95,6 +105,7 @@ static explained explain(const ef_regression *of, const ef_normal_equations *e, 
         n_kept += e->dropped[j] ? 0.0 : 1.0;
     }
     const double around = ef_i128_to_double(ef_moments_centred(of->moments, target, target));
+    /* The sum of squared residuals without a pass over rows: y'y - beta'X'y - beta'R beta. */
     const double rest = element(of, target, target) - ef_dot(beta, side, n) - penalty;
     return (explained){.total = of->params.intercept ? around : around / weight,
                        .rest = rest > 0.0 ? rest : 0.0,
@@ -139,6 +150,7 @@ static void find_errors(const ef_regression *of, const ef_normal_equations *e,
         /* A constant term would come in by its penalty, and go out again but for rounding. */
         means[j] = e->dropped[j] ? 0.0 : (double)of->moments->sums[c->term_points[j]] / weight;
     }
+    /* The intercept is the mean of the target less that of the terms: the errors of both add up. */
     ef_cholesky_solve(&e->factor, means, solved);
     double spread = ef_dot(means, solved, n);
     for (uint32_t j = 0; j < n; j++)
@@ -160,6 +172,7 @@ static void regress_one(const ef_regression *of, const ef_normal_equations *e, u
     for (uint32_t j = 0; j < n; j++)
         side[j] = element(of, c->term_points[j], target);
     ef_cholesky_solve(&e->factor, side, beta);
+    /* The plane goes through the means, and so gives the intercept. */
     double intercept = (double)of->moments->sums[target] / weight * unit;
     for (uint32_t j = 0; j < n; j++) {
         const double u = ef_coordinates_unit(c, c->term_points[j]);

@@ -10,7 +10,7 @@
 
 #define LOG_TWO_PI 0x1.d67f1c864beb5p+0
 
-/* The mean of a term in a class, in the units of the data. */
+/* Returns the mean of a term in a class, in the units of the data. */
 static double class_mean(const ef_sums *of, uint32_t class_number, uint32_t term) {
     const uint32_t point = of->coordinates.term_points[term];
     const ef_moments *const m = &of->classes[class_number];
@@ -18,7 +18,7 @@ static double class_mean(const ef_sums *of, uint32_t class_number, uint32_t term
            ef_coordinates_unit(&of->coordinates, point);
 }
 
-/* The probability of each class before a row is looked at, and the weight of its rows. */
+/* Fills in the probability of each class before a row is looked at, and the weight of its rows. */
 static void find_priors(const ef_sums *of, const double *given, ef_view *v) {
     for (uint32_t c = 0; c < v->n_outputs; c++) {
         const double weight = (double)of->classes[c].weight;
@@ -29,7 +29,8 @@ static void find_priors(const ef_sums *of, const double *given, ef_view *v) {
 
 /* ---------------------------------------------------------------- ridge */
 
-/* A regression on 1 for rows of the class and -1 for others, for each class. */
+/* For each class a regression on 1 for its rows and -1 for all others. The right-hand sides are
+ * sums of x y, and follow exactly from the sums by class: no pass over rows. */
 efface_status ef_view_ridge(const ef_sums *of, const ef_look *look, ef_view *v,
                             efface_error *error) {
     const ef_coordinates *const c = &of->coordinates;
@@ -88,6 +89,7 @@ efface_status ef_view_bayes(const ef_sums *of, const ef_look *look, ef_view *v,
     const uint32_t n = v->n_terms;
     double largest = 0.0;
     (void)error;
+    /* Smoothing is a part of the largest variance of any term, over all rows of all classes. */
     for (uint32_t j = 0; j < n; j++) {
         const double u = ef_coordinates_unit(c, c->term_points[j]);
         const double variance = ef_sums_variance(of, of->coordinates.term_points[j]) * u * u;
@@ -154,6 +156,8 @@ static void fill_within(const ef_sums *of, const ef_look *look, double *lower, u
     for (uint32_t j = 0; shrinkage > 0.0 && j < n; j++) {
         double *const row = lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
+        /* Shrinks towards the mean variance, which is one number in the units of the data; the
+         * matrix is in units of the grid, which differ from column to column. */
         for (uint32_t l = 0; l <= j; l++)
             row[l] *= 1.0 - shrinkage;
         row[j] += shrinkage * (trace / n) / (u * u);
@@ -170,12 +174,14 @@ static efface_status find_linear(const ef_sums *of, const ef_look *look, ef_view
         ef_free(away);
         return ef_fail_memory(error);
     }
+    /* All classes share one covariance matrix, so it is factored once. */
     fill_within(of, look, factor.lower, n);
     (void)ef_cholesky_factor(&factor);
     for (uint32_t k = 0; k < v->n_outputs; k++) {
         const ef_moments *const m = &of->classes[k];
         double *const weights = v->weights + (size_t)k * n;
-        /* How far the mean of the class is from that of all rows: exact but for one rounding. */
+        /* How far the mean of the class is from that of all rows: exact except for one rounding. To
+         * subtract two rounded means would lose what distinguishes classes that lie close. */
         for (uint32_t j = 0; j < n; j++) {
             const uint32_t point = c->term_points[j];
             const ef_u128 difference = (ef_u128)((ef_i128)of->all.weight * m->sums[point]) -
@@ -222,6 +228,7 @@ static void find_triangle(const ef_sums *of, const ef_look *look, uint32_t k, ef
         row[j] += own / (u * u);
     }
     (void)ef_cholesky_factor(factor);
+    /* The determinant is in units of the grid; the logarithms of the units are taken off below. */
     double constant = ef_log(v->priors[2 * k]) - 0.5 * ef_cholesky_log_determinant(factor);
     for (uint32_t j = 0; j < n; j++) {
         const double u = ef_coordinates_unit(c, c->term_points[j]);

@@ -5,8 +5,8 @@
  * With S the covariance matrix within classes, p_k the prior of class k and a_k how far its mean is
  * from the mean of all, they are the eigenvectors of S^-1 (sum of p_k a_k a_k^T). These are
  * combinations of the w_k = S^-1 a_k, which the view has as coefficients. So eigenvectors u of the
- * small matrix of sqrt(p_k p_l) a_k w_l, one row for each class, give them: the sum of
- * u_k sqrt(p_k) w_k, divided by the root of the eigenvalue, so that S becomes 1 along it.
+ * small matrix of sqrt(p_k p_l) a_k w_l, one row for each class, give them: the sum of u_k
+ * sqrt(p_k) w_k, divided by the root of the eigenvalue, so that S becomes 1 along it.
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-/* What a row of numbers for each class is around its mean by priors. */
+/* Takes from the numbers of each class their mean over classes, weighted by priors. */
 static void centre(const ef_view *v, const double *rows, double *to) {
     const size_t n = v->n_terms;
     for (size_t j = 0; j < n; j++) {
@@ -43,12 +43,14 @@ static void find_one(const ef_view *v, const double *vector, double value, doubl
     to[0] = value > 0.0 && whole > 0.0 ? value / whole : 0.0;
     if (!(to[0] > EF_PIVOT_MIN))
         return;
+    /* Back from the small matrix to the terms. */
     double *const direction = to + 1;
     for (size_t k = 0; k < v->n_outputs; k++)
         ef_axpy(vector[k] * sqrt(v->priors[2 * k]) / sqrt(value), solved + k * n, direction, n);
     for (size_t j = 1; j < n; j++)
         if (fabs(direction[j]) > fabs(direction[largest]))
             largest = j;
+    /* An eigenvector has no sign of its own: the entry of largest magnitude is made positive. */
     const double sign = direction[largest] < 0.0 ? -1.0 : 1.0;
     for (size_t j = 0; j < n; j++)
         direction[j] *= sign;
