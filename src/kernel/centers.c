@@ -37,6 +37,14 @@ static double rounding_unit(uint32_t n_columns) {
     return 1.05 * (block + n_blocks + 2.0) * 0x1p-24;
 }
 
+/* The mean of a column of the centroids, on the grid. */
+static int64_t mean_of(const int32_t *column, uint32_t n_clusters, uint32_t n_columns) {
+    int64_t sum = 0;
+    for (uint32_t c = 0; c < n_clusters; c++)
+        sum += column[(size_t)c * n_columns];
+    return sum / n_clusters;
+}
+
 bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_clusters,
                      uint32_t n_columns, uint32_t tile) {
     size_t n_values;
@@ -47,13 +55,19 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
         .n_columns = n_columns,
         .grid = grid,
         .tiles = ef_alloc(n_values, sizeof *centers->tiles),
-        .bias = ef_alloc(n_clusters, sizeof *centers->bias),
+        .bias = ef_alloc((size_t)n_clusters + n_columns, sizeof *centers->bias),
         .tile = tile,
     };
     if (centers->tiles == NULL || centers->bias == NULL) {
         ef_centers_free(centers);
         return false;
     }
+    const uint32_t n_tiles = (n_clusters + tile - 1) / tile;
+    centers->narrow = n_clusters / n_tiles;
+    centers->n_wider = n_clusters % n_tiles * (centers->narrow + 1);
+    centers->origin = centers->bias + n_clusters;
+    for (uint32_t j = 0; j < n_columns; j++)
+        centers->origin[j] = (float)mean_of(grid + j, n_clusters, n_columns);
     int64_t largest = 0;
     for (uint32_t first = 0; first < n_clusters;) {
         const uint32_t width = ef_centers_tile(centers, first);
@@ -62,8 +76,9 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
             const int32_t *const center = grid + (size_t)(first + i) * n_columns;
             int64_t square = 0;
             for (uint32_t j = 0; j < n_columns; j++) {
-                values[(size_t)j * width + i] = (float)(-2 * center[j]);
-                square += (int64_t)center[j] * center[j];
+                const int64_t v = center[j] - (int64_t)centers->origin[j];
+                values[(size_t)j * width + i] = (float)(-2 * v);
+                square += v * v;
             }
             centers->bias[first + i] = (float)square;
             largest = square > largest ? square : largest;
@@ -88,10 +103,7 @@ static void fold_column(ef_centers *centers, uint32_t j, double low, double step
                         folding folded[EF_MOST_TILE]) {
     const uint32_t k = centers->n_clusters;
     const int32_t *const column = centers->grid + j;
-    int64_t sum = 0;
-    for (uint32_t c = 0; c < k; c++)
-        sum += column[(size_t)c * centers->n_columns];
-    const int64_t origin = to_zero ? 0 : sum / k;
+    const int64_t origin = to_zero ? 0 : (int64_t)centers->origin[j];
     centers->folded_origin[j] = (float)(low + (double)origin);
     for (uint32_t c = 0; c < k; c++) {
         const int64_t center = column[(size_t)c * centers->n_columns];

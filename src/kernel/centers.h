@@ -1,46 +1,47 @@
 /*
  * Centroids made ready for the nearest-centroid search, and the error bound of its filter.
  *
- * The search compares scores |C|^2 - 2 g.C, which differ from squared distances by |g|^2 only. A
- * vector kernel computes them in float32 from exact inputs (grid integers and -2 C are exact
- * floats), in this order: a sum starts from |C|^2, rounded to float32, and takes the products of
+ * Rows and centroids are taken relative to m, the mean of the centroids on the grid: y = g - m and
+ * V = C - m, which makes them small where the data are. The search compares scores |V|^2 - 2 y.V,
+ * which differ from squared distances by |y|^2 only. A vector kernel computes them in float32 from
+ * exact inputs (y and -2 V are integers of at most 2^25 in magnitude, the latter even, hence exact
+ * floats), in this order: a sum starts from |V|^2, rounded to float32, and takes the products of
  * the first block of EF_BLOCK coordinates, fused or not; the products of every further block are
  * added up by themselves, and the block's sum is added to the first.
  *
  * The bound. Let u = 2^-24, b the number of blocks and l the length of the longest (EF_BLOCK, or d
- * if that is less). A product g_j (-2 C_j) passes through at most l + 1 roundings in the first
+ * if that is less). A product y_j (-2 V_j) passes through at most l + 1 roundings in the first
  * block (its own, unless fused, and one for each addition) and l in another, whose sum starts from
- * 0; then through one for each block that is added: at most l + b in all. |C|^2 passes through its
+ * 0; then through one for each block that is added: at most l + b in all. |V|^2 passes through its
  * own, l in the first block, and b - 1. So
  *
- *     |score - exact| <= ((1 + u)^(l + b) - 1) (|C|^2 + 2 sum |g_j C_j|)
- *                     <= 1.01 (l + b) u (|C|^2 + 2 |g| |C|)          for (l + b) u < 0.01
+ *     |score - exact| <= ((1 + u)^(l + b) - 1) (|V|^2 + 2 sum |y_j V_j|)
+ *                     <= 1.01 (l + b) u (|V|^2 + 2 |y| |V|)          for (l + b) u < 0.01
  *
- * by Cauchy and Schwarz; d < 2^15 makes (l + b) u < 4e-5. With the largest |C| of all centroids
+ * by Cauchy and Schwarz; d < 2^15 makes (l + b) u < 4e-5. With the largest |V| of all centroids
  * this is one number for a row. The nearest centroid is among those whose score is at most the
  * smallest score plus twice that number; if that is one only, the filter has decided. If not,
  * integers decide among them.
  *
- * The kernel uses E = 1.05 (l + b + 2) u (|C|^2 + 2 |g| |C|) and the limit "smallest + 2 E", both
+ * The kernel uses E = 1.05 (l + b + 2) u (|V|^2 + 2 |y| |V|) and the limit "smallest + 2 E", both
  * computed in float32. E has a relative error below (d + 8) u < 0.003, which 1.05 instead of 1.01
- * covers; rounding the limit costs at most u (|C|^2 + 2 |g| |C|), which the 2 in l + b + 2 covers
- * four times over. Nothing overflows (scores are below 2^63 in magnitude) and nothing underflows
- * (inputs are integers).
+ * covers; rounding the limit costs at most u (|V|^2 + 2 |y| |V|), which the 2 in l + b + 2 covers
+ * four times over. Nothing overflows (|V|^2 is below 2^63, scores are below 2^65 in magnitude) and
+ * nothing underflows (inputs are integers).
  *
  * Folding. Where rows are compared with few centroids, to snap them costs as much as their scores.
- * With the map folded into the centroids the filter reads values as they are. Let m be a point of
- * the grid, V = C - m, and let (x - low) step be written p - q with p = x step and q = low step, in
- * each column. Then
+ * With the map folded into the centroids the filter reads values as they are. Let (x - low) step be
+ * written p - q with p = x step and q = low step, in each column. Then
  *
  *     |g - C|^2 - |g - m|^2 = |C|^2 - |m|^2 - 2 g.V
  *                           ~ a + sum x_j w_j,    a = |C|^2 - |m|^2 + 2 q.V,   w_j = -2 V_j step_j
  *
- * orders the centroids as their distances do. As m we take their mean, which makes V small. a and w
- * are computed in double, where V_j step_j and low_j step_j are exact, and rounded to float32; the
- * scores are added up as above. They are off by no more than
+ * orders the centroids as their distances do, whatever point of the grid m is. a and w are computed
+ * in double, where V_j step_j and low_j step_j are exact, and rounded to float32; the scores are
+ * added up as above. They are off by no more than
  *
- *  1. the grid: g = rint(y), y = (p - q)(1 + e)(1 + e') with |e|, |e'| <= u, and |g| <= 2^23. So
- *     |y| <= 2^23 + 1/2, |y - (p - q)| < 1.000001, |g - (p - q)| < 1.500001: together less than
+ *  1. the grid: g = rint(z), z = (p - q)(1 + e)(1 + e') with |e|, |e'| <= u, and |g| <= 2^23. So
+ *     |z| <= 2^23 + 1/2, |z - (p - q)| < 1.000001, |g - (p - q)| < 1.500001: together less than
  *     3.00001 sum |V_j|;
  *  2. the roundings, of which w_j brings one more: 1.01 (l + b + 1) u (|a| + 2 |p| |V|), where
  *     |p| <= |g| + 1.51 sqrt(d) + |q|;
@@ -82,11 +83,13 @@ typedef struct ef_centers {
     uint32_t n_columns;
     const int32_t *grid; /* n_clusters * n_columns, cluster by cluster; borrowed */
     /* Clusters are cut into tiles of nearly equal size, none above `tile`. A tile of m clusters
-     * that begins with cluster c holds -2 C at tiles[n_columns c + m j + (cluster - c)]. */
+     * that begins with cluster c holds -2 V at tiles[n_columns c + m j + (cluster - c)]. */
     float *tiles;
-    float *bias; /* |C|^2 of each cluster */
+    float *bias;   /* |V|^2 of each cluster */
+    float *origin; /* m; part of `bias` */
     uint32_t tile;
-    float error_norm; /* E = error_norm |g| + error_bias */
+    uint32_t narrow, n_wider; /* clusters of a tile: one more for the first n_wider clusters */
+    float error_norm;         /* E = error_norm |y| + error_bias */
     float error_bias;
 
     /* Folded; only centroids that are one tile can be. */
@@ -117,11 +120,7 @@ void ef_centers_free(ef_centers *centers);
 
 /* How many clusters the tile that begins with cluster `first` has. */
 static inline uint32_t ef_centers_tile(const ef_centers *centers, uint32_t first) {
-    const uint32_t n_tiles = (centers->n_clusters + centers->tile - 1) / centers->tile;
-    /* The first `larger` tiles have one cluster more than the rest. */
-    const uint32_t small = centers->n_clusters / n_tiles;
-    const uint32_t larger = centers->n_clusters % n_tiles;
-    return first < larger * (small + 1) ? small + 1 : small;
+    return centers->narrow + (first < centers->n_wider);
 }
 
 /* Up to sixteen rows and the centroids around them. D1, D2 and D3 are a row's distances to the

@@ -91,9 +91,10 @@ typedef struct ef_kernels {
      * have now to compare with: nearest[i] becomes the nearest centroid of row i, and `movers` the
      * n_movers rows, in order, for which that is not labels[i]. `nearest` has room for whole
      * panels, as have margins unless they are NULL, `movers` for EF_RUN * EF_PANEL + 4; n_movers
-     * NULL: they are not wanted. Centers that are folded (centers.h) are quicker. */
+     * NULL: they are not wanted. Centers that are folded (centers.h) are quicker. `room` is for
+     * ef_assign_room floats; two panels at a time are quicker than one where clusters are many. */
     unsigned (*assign)(const ef_centers *centers, const ef_map *map, const float *values,
-                       size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest,
+                       size_t n_rows, const uint32_t *labels, float *room, uint32_t *nearest,
                        uint16_t *movers, size_t *n_movers, float *margins);
 
     /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
@@ -148,6 +149,15 @@ typedef struct ef_kernels {
 /* Products of grid points are at most 2^46, so those of 128 rows add up to at most 2^53: doubles
  * hold all integers up to there. */
 #define EF_STRIP_ROWS 128
+
+/* Of up to so many clusters `assign` keeps the scores of two panels. */
+#define EF_MOST_KEPT (1u << 14)
+
+/* A panel; and for each cluster, and each tile or half of one, a number of each of 32 rows. */
+static inline size_t ef_assign_room(uint32_t n_clusters, uint32_t n_columns) {
+    const size_t n_kept = n_clusters <= EF_MOST_KEPT ? n_clusters : 0;
+    return EF_PANEL * ((size_t)n_columns + 2 * (n_kept + n_kept / 2 + 1));
+}
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
 

@@ -13,50 +13,36 @@
 /* A row's label and, from here on, how many clusters are within the limit of its best score. */
 #define ONE_NEAR (1u << 16)
 
-/* The squared distance, by integers, of the row whose first value is at `row` to a centroid. */
-static int64_t exact_sqdist(const ef_centers *centers, uint32_t cluster, const ef_map *map,
-                            const float *row) {
-    const size_t d = centers->n_columns;
-    const float *const low = map->low, *const step = map->step;
-    const int32_t *const center = centers->grid + cluster * d;
-    vl sum = vl_zero();
-    size_t j = 0;
-    for (; j + COLUMNS <= d; j += COLUMNS)
-        sum = vl_add(sum, vl_square(vl_sub(vl_on_grid(row + j * EF_PANEL, low + j, step + j),
-                                           vl_widen(center + j))));
-    int64_t distance = vl_total(sum);
-    for (; j < d; j++) {
-        const int64_t difference =
-            (int64_t)round_one((row[j * EF_PANEL] - low[j]) * step[j]) - center[j];
-        distance += difference * difference;
+/* Decides by integers those of up to sixteen rows that have more than one cluster near, given the
+ * scores of all clusters, those of a row `stride` apart. Returns how many there are. */
+static unsigned settle(const ef_centers *centers, const ef_map *map, const float *values,
+                       unsigned n_rows, const float *scores, size_t stride,
+                       const float limit[EF_PANEL], uint32_t *nearest_of) {
+    unsigned n_open = 0;
+    for (unsigned i = 0; i < n_rows; i++) {
+        if (nearest_of[i] < ONE_NEAR)
+            continue;
+        int64_t least = INT64_MAX;
+        for (uint32_t c = 0; c < centers->n_clusters; c++) {
+            if (scores[c * stride + i] > limit[i])
+                continue;
+            const int64_t distance = exact_sqdist(centers, c, map, values + i);
+            if (distance < least) {
+                least = distance;
+                nearest_of[i] = c;
+            }
+        }
+        n_open++;
     }
-    return distance;
+    return n_open;
 }
 
-/* Decides by integers the rows of a panel that have more than one cluster near, given the scores of
- * all clusters. Returns how many there are, and in *differ which rows change their labels. */
-static unsigned settle(const ef_centers *centers, const ef_map *map, const float *values,
-                       const float *scores, const float limit[EF_PANEL], const uint32_t *labels,
-                       uint32_t *nearest_of, uint16_t *differ) {
-    unsigned n_open = 0, bits = 0;
-    for (unsigned i = 0; i < EF_PANEL; i++) {
-        if (nearest_of[i] >= ONE_NEAR) {
-            int64_t least = INT64_MAX;
-            for (uint32_t c = 0; c < centers->n_clusters; c++) {
-                if (scores[c * EF_PANEL + i] > limit[i])
-                    continue;
-                const int64_t distance = exact_sqdist(centers, c, map, values + i);
-                if (distance < least) {
-                    least = distance;
-                    nearest_of[i] = c;
-                }
-            }
-            n_open++;
-        }
+/* A bit for each row whose label changes. */
+static uint16_t differing(const uint32_t *nearest_of, const uint32_t *labels, unsigned n_rows) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < n_rows; i++)
         bits |= (unsigned)(nearest_of[i] != labels[i]) << i;
-    }
-    *differ = (uint16_t)bits;
-    return n_open;
+    return (uint16_t)bits;
 }
 
 /* The smallest score of each row; two at a time, so that one need not wait for the other. */
@@ -125,7 +111,8 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
                 for (unsigned c = 0; c < width; c++)
                     vf_store(scores + c * EF_PANEL + g * LANES, total[c][g]);
             }
-            n_open += settle(centers, map, from, scores, limits, old, now, &differ[p]);
+            n_open += settle(centers, map, from, EF_PANEL, scores, EF_PANEL, limits, now);
+            differ[p] = differing(now, old, EF_PANEL);
         }
     }
     return n_open;
@@ -177,8 +164,10 @@ static size_t list_rows(const uint16_t *differ, size_t n_panels, uint16_t *rows)
     return n_rows;
 }
 
+#include "kernel/panel_many.h"
+
 static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
-                       size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest_of,
+                       size_t n_rows, const uint32_t *labels, float *room, uint32_t *nearest_of,
                        uint16_t *movers, size_t *n_movers, float *margins) {
     uint16_t differ[EF_RUN];
     unsigned n_open = 0;
@@ -188,16 +177,21 @@ static unsigned assign(const ef_centers *centers, const ef_map *map, const float
         n_open = filters[centers->n_clusters - 1](centers, map, values, p, labels, nearest_of,
                                                   differ, margins);
     }
-    for (size_t at = p * EF_PANEL; at < n_rows; at += EF_PANEL) {
+    for (size_t at = p * EF_PANEL, n; at < n_rows; at += n) {
         const float *const from = values + at * map->n_columns;
-        const unsigned n = n_rows - at < EF_PANEL ? (unsigned)(n_rows - at) : EF_PANEL;
-        n_open +=
-            nearest(centers, map, from, n, beyond(from, map->n_columns * EF_PANEL * sizeof *from),
-                    panel, nearest_of + at, margins != NULL ? margins + at : NULL);
-        unsigned bits = 0;
-        for (unsigned i = 0; i < n; i++)
-            bits |= (unsigned)(nearest_of[at + i] != labels[at + i]) << i;
-        differ[p++] = (uint16_t)bits;
+        float *const far = margins != NULL ? margins + at : NULL;
+        const bool keeps = centers->n_clusters <= EF_MOST_KEPT;
+        const size_t rest = n_rows - at, most = keeps ? SIDE : EF_PANEL;
+        n = rest < most ? rest : most;
+        if (keeps)
+            n_open += assign_side(centers, map, from, n, room, nearest_of + at, far);
+        else
+            n_open += nearest(centers, map, from, (unsigned)n,
+                              beyond(from, map->n_columns * EF_PANEL * sizeof *from), room,
+                              nearest_of + at, far);
+        for (size_t i = 0; i < n; i += EF_PANEL)
+            differ[p++] = differing(nearest_of + at + i, labels + at + i,
+                                    n - i < EF_PANEL ? (unsigned)(n - i) : EF_PANEL);
     }
     if (n_movers != NULL)
         *n_movers = list_rows(differ, p, movers);

@@ -8,6 +8,8 @@
 #include "base/random/tape.h"
 #include "kernel/kernels.h"
 
+#include <string.h>
+
 #define GROUPS (EF_PANEL / LANES)
 _Static_assert(TILE <= EF_MOST_TILE, "folded centroids are one tile");
 

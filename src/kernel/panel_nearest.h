@@ -1,14 +1,14 @@
 /* The nearest centroid of the rows of a panel, for any number of lanes; part of panel_kernels.h. */
 
-/* What the scores' inner loop reads: values to be snapped and perhaps kept for the next tile, a
+/* What the scores' inner loop reads: values to be snapped, centred and kept for the next tile, a
  * panel that was kept, or values as they are. RAW_NARROW is RAW with at most EF_BLOCK columns, few
  * enough to be fetched to the first cache, RAW_MEASURED is RAW with the distance to a point. */
 typedef enum reading { SNAPPED, KEPT, RAW, RAW_NARROW, RAW_MEASURED } reading;
 
 typedef struct source {
     const float *values; /* or the panel */
-    const float *low, *step;
-    float *keep;       /* or NULL */
+    const float *low, *step, *origin;
+    float *keep;
     const void *ahead; /* to be fetched, unless the panel was kept */
 } source;
 
@@ -17,6 +17,7 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
                           unsigned width, reading how, vf sum[TILE][GROUPS], vf squares[GROUPS]) {
     const float *const values = from->values, *const low = from->low, *const step = from->step;
     const char *const ahead = from->ahead;
+    const float *const origin = from->origin;
     float *const keep = from->keep;
     for (uint32_t j = begin; j < end; j++) {
         const size_t at = (size_t)j * EF_PANEL;
@@ -25,10 +26,9 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
         for (unsigned g = 0; g < GROUPS; g++) {
             x[g] = vf_load(values + at + g * LANES);
             if (how == SNAPPED) {
-                x[g] = on_grid(x[g], low[j], step[j]);
+                x[g] = vf_sub(on_grid(x[g], low[j], step[j]), vf_set1(origin[j]));
                 squares[g] = vf_muladd(x[g], x[g], squares[g]);
-                if (keep != NULL)
-                    vf_store(keep + at + g * LANES, x[g]);
+                vf_store(keep + at + g * LANES, x[g]);
             }
             if (how == RAW_MEASURED) {
                 const vf away = vf_sub(vf_mul(x[g], vf_set1(step[j])), vf_set1(low[j]));
@@ -48,7 +48,7 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
 }
 
 /* Scores of one tile of `width` clusters. The order of operations is the one that the error bounds
- * in centers.h are derived for. Of SNAPPED values, squares becomes |g|^2; of RAW_MEASURED ones it
+ * in centers.h are derived for. Of SNAPPED values, squares becomes |y|^2; of RAW_MEASURED ones it
  * is the squared distance of x step from `low`. `width` and `how` are constants wherever this is
  * inlined, so that all sums stay in registers. */
 LANE_OP void score(const source *from, const float *tile, const float *bias, uint32_t d,
@@ -117,10 +117,32 @@ static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
     }
 }
 
+/* The squared distance, by integers, of the row whose first value is at `row` to a centroid. */
+static int64_t exact_sqdist(const ef_centers *centers, uint32_t cluster, const ef_map *map,
+                            const float *row) {
+    const size_t d = centers->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    const int32_t *const center = centers->grid + cluster * d;
+    vl sum = vl_zero();
+    size_t j = 0;
+    for (; j + COLUMNS <= d; j += COLUMNS)
+        sum = vl_add(sum, vl_square(vl_sub(vl_on_grid(row + j * EF_PANEL, low + j, step + j),
+                                           vl_widen(center + j))));
+    int64_t distance = vl_total(sum);
+    for (; j < d; j++) {
+        const int64_t difference =
+            (int64_t)round_one((row[j * EF_PANEL] - low[j]) * step[j]) - center[j];
+        distance += difference * difference;
+    }
+    return distance;
+}
+
 /* Decides by integers the rows whose bit in `open` is set, among the clusters whose score does not
- * exceed the row's limit. Clusters come in order, so a tie stays with the lower one. */
-static void decide(const ef_centers *centers, const float *panel, const float limit[EF_PANEL],
-                   unsigned open, uint32_t labels[EF_PANEL]) {
+ * exceed the row's limit. Clusters come in order, so a tie stays with the lower one. `panel` was
+ * kept. */
+static void decide(const ef_centers *centers, const ef_map *map, const float *values,
+                   const float *panel, const float limit[EF_PANEL], unsigned open,
+                   uint32_t labels[EF_PANEL]) {
     const source kept = {.values = panel};
     int64_t least[EF_PANEL];
     for (unsigned i = 0; i < EF_PANEL; i++)
@@ -137,7 +159,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
             }
             for (near &= open; near != 0; near &= near - 1) {
                 const unsigned row = (unsigned)__builtin_ctz(near);
-                const int64_t distance = ef_centers_sqdist(centers, first + c, panel, row);
+                const int64_t distance = exact_sqdist(centers, first + c, map, values + row);
                 if (distance < least[row]) {
                     least[row] = distance;
                     labels[row] = first + c;
@@ -149,7 +171,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
 
 /* A lower bound on D2 - D1, where D1 and D2 are the distances to the nearest and the second-nearest
  * centroid: it is (D2^2 - D1^2) / (D2 + D1), whose numerator is at least `second` - `most`, and
- * whose denominator is at most 2 D2 then. D2^2 = second + |g|^2, but for `error` of the former and
+ * whose denominator is at most 2 D2 then. D2^2 = second + |y|^2, but for `error` of the former and
  * (d + 2) 2^-24 of the latter (centers.h). What is rounded here has a relative error below 2^-21;
  * the factor covers it. */
 LANE_OP vf margin_of(vf second, vf most, vf norm2, vf error, float norm_error) {
@@ -162,8 +184,7 @@ LANE_OP vf margin_of(vf second, vf most, vf norm2, vf error, float norm_error) {
 static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
                         unsigned n_rows, const float *ahead, float *panel,
                         uint32_t labels[EF_PANEL], float *margins) {
-    const bool one_tile = centers->n_clusters <= TILE;
-    const source fresh = {values, map->low, map->step, one_tile ? NULL : panel, ahead};
+    const source fresh = {values, map->low, map->step, centers->origin, panel, ahead};
     const source kept = {.values = panel};
     float norm2[EF_PANEL];
     vf best[GROUPS], second[GROUPS];
@@ -201,9 +222,7 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
                      margin_of(second[g], most, vf_load(norm2 + g * LANES), error, norm_error));
     }
     open &= (1u << n_rows) - 1;
-    if (open != 0) {
-        snap(map, values, n_rows, panel);
-        decide(centers, panel, limit, open, labels);
-    }
+    if (open != 0)
+        decide(centers, map, values, panel, limit, open, labels);
     return (unsigned)__builtin_popcount(open);
 }

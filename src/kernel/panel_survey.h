@@ -5,7 +5,7 @@
  */
 static unsigned survey(const ef_centers *centers, const ef_map *map, const float *values,
                        unsigned n_rows, float *panel, ef_survey *found) {
-    const source fresh = {values, map->low, map->step, panel, values};
+    const source fresh = {values, map->low, map->step, centers->origin, panel, values};
     const source kept = {.values = panel};
     float norm2[EF_PANEL];
     vf best[GROUPS], second[GROUPS], third[GROUPS];
@@ -42,7 +42,7 @@ static unsigned survey(const ef_centers *centers, const ef_map *map, const float
         open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);
         vu_store(found->nearest + g * LANES, label[g]);
         vu_store(found->second + g * LANES, runner[g]);
-        /* |g|^2 and the score are off by this; and two additions, of which one is rounded here. */
+        /* |y|^2 and the score are off by this; and two additions, of which one is rounded here. */
         const vf sum = vf_add(best[g], square);
         const vf off = vf_muladd(vf_add(square, sum), vf_set1(norm_error + 0x1p-22F),
                                  vf_mul(error, vf_set1(1.0F + 0x1p-20F)));

@@ -14,27 +14,28 @@
 typedef struct pass {
     ef_passes passes;
     ef_centers centers;
-    float *panels; /* one for each worker */
+    float *room; /* a part for each worker */
     uint32_t *segments;
 } pass;
 
-static void find_run(const pass *p, float *panel, size_t first, size_t n_panels) {
+static void find_run(const pass *p, float *room, size_t first, size_t n_panels) {
     const ef_passes *const passes = &p->passes;
     uint32_t nearest[EF_RUN * EF_PANEL];
     uint16_t movers[EF_RUN * EF_PANEL + 4];
     const size_t begin = first * EF_PANEL, rest = passes->data->n_rows - begin;
     const size_t n_rows = n_panels * EF_PANEL < rest ? n_panels * EF_PANEL : rest;
     (void)passes->kernels->assign(&p->centers, passes->map, ef_data_panel(passes->data, first),
-                                  n_rows, p->segments + begin, panel, nearest, movers, NULL, NULL);
+                                  n_rows, p->segments + begin, room, nearest, movers, NULL, NULL);
     memcpy(p->segments + begin, nearest, n_rows * sizeof *nearest);
 }
 
 static void find_panels(void *context, unsigned worker, size_t first, size_t last) {
     const pass *const p = context;
-    float *const panel = p->panels + (size_t)worker * EF_PANEL * p->passes.map->n_columns;
+    float *const room =
+        p->room + worker * ef_assign_room(p->centers.n_clusters, p->centers.n_columns);
     for (size_t n; first < last; first += n) {
         n = last - first < EF_RUN ? last - first : EF_RUN;
-        find_run(p, panel, first, n);
+        find_run(p, room, first, n);
     }
 }
 
@@ -52,15 +53,15 @@ efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
         ef_passes_init(&p.passes, data, by->map, operations, common->n_threads, interrupt, error);
     if (status != EFFACE_OK)
         return status;
-    p.panels = ef_alloc_aligned(p.passes.n_workers, (size_t)EF_PANEL * d * sizeof *p.panels);
-    bool fits = p.panels != NULL &&
+    p.room = ef_alloc_aligned(p.passes.n_workers, ef_assign_room(by->n, d) * sizeof *p.room);
+    bool fits = p.room != NULL &&
                 ef_centers_init(&p.centers, by->centers, by->n, d, p.passes.kernels->tile);
     fits = fits && ef_centers_fold(&p.centers, by->map, (int64_t)d * EF_GRID_MAX * EF_GRID_MAX);
     memset(segments, 0, data->n_rows * sizeof *segments); /* kernels compare with what is there */
     status =
         fits ? ef_passes_run(&p.passes, operations, find_panels, &p, error) : ef_fail_memory(error);
     ef_centers_free(&p.centers);
-    ef_free(p.panels);
+    ef_free(p.room);
     ef_passes_free(&p.passes);
     return status;
 }

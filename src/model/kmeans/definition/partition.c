@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define RUN_BYTES 32768
+#define RUN_BYTES 131072
 
 typedef struct pass {
     ef_workspace *space;
@@ -98,7 +98,7 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     /* Rows that move are read again, column by column: they should still be in a cache. */
     const size_t near =
         1 + RUN_BYTES / (a->space->passes.map->n_columns * EF_PANEL * sizeof(float));
-    const size_t most = near < EF_RUN ? near : EF_RUN;
+    const size_t most = near < EF_RUN ? near + near % 2 : EF_RUN;
     for (size_t n; first < last; first += n) {
         n = last - first < most ? last - first : most;
         assign_run(a, worker, first, n);

@@ -5,8 +5,8 @@
 #include "base/memory/arrays.h"
 #include "base/memory/memory.h"
 
-static bool worker_init(ef_worker *worker, size_t d, size_t k) {
-    const ef_array arrays[] = {{&worker->panel, d, EF_PANEL * sizeof *worker->panel},
+static bool worker_init(ef_worker *worker, uint32_t d, uint32_t k) {
+    const ef_array arrays[] = {{&worker->panel, ef_assign_room(k, d), sizeof *worker->panel},
                                {&worker->point, d, sizeof *worker->point},
                                {&worker->sums, k, d * sizeof *worker->sums},
                                {&worker->counts, k, sizeof *worker->counts}};

@@ -11,7 +11,7 @@
 #define EF_NO_CLUSTER UINT32_MAX
 
 typedef struct ef_worker {
-    float *panel;    /* 16 * n_columns */
+    float *panel;    /* 16 * n_columns, and room for `assign` */
     int32_t *point;  /* n_columns: a row on the grid */
     int64_t *sums;   /* n_clusters * n_columns */
     int64_t *counts; /* n_clusters */
