@@ -105,6 +105,12 @@ typedef struct ef_family {
     efface_status (*attach)(void *state, const efface_data *data, efface_error *error);
     bool (*is_outdated)(const unsigned char *bytes, size_t n_bytes);
 
+    /* Finds the cuts that `write` makes, from the bytes alone: the digest of the state is then one
+     * by sections (digest.h). NULL: it is that of all bytes. `cuts` are to be released in any case.
+     */
+    efface_status (*cut)(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,
+                         efface_error *error);
+
     /* Says where two states differ whose bytes do. */
     void (*locate)(const void *a, const void *b, efface_difference *difference);
 
@@ -184,6 +190,10 @@ efface_status ef_model_fit_as(const ef_family *family, const efface_data *data,
 
 /* The state of a model, if it is of a family; else NULL, and an error that says so. */
 void *ef_model_state(const efface_model *model, const ef_family *family, efface_error *error);
+
+/* The digest of a state of these bytes. */
+efface_status ef_state_digest(const ef_family *family, const unsigned char *bytes, size_t n_bytes,
+                              unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error);
 
 /* Reads a cold model (read above); gives it its rows (attach above). */
 efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,

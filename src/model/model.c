@@ -102,18 +102,32 @@ void efface_bytes_free(unsigned char *bytes) {
     ef_free(bytes);
 }
 
+efface_status ef_state_digest(const ef_family *family, const unsigned char *bytes, size_t n_bytes,
+                              unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
+    ef_cuts cuts = {0};
+    efface_status status = EFFACE_OK;
+    if (family->cut == NULL)
+        ef_digest(bytes, n_bytes, digest);
+    else
+        status = family->cut(bytes, n_bytes, &cuts, error);
+    if (status == EFFACE_OK && family->cut != NULL)
+        ef_digest_sections(bytes, n_bytes, &cuts, digest);
+    ef_free(cuts.at);
+    return status;
+}
+
 efface_status efface_model_digest(const efface_model *model,
                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     if (digest == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "digest must not be NULL");
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    const efface_status status = efface_model_encode(model, &bytes, &n_bytes, error);
+    efface_status status = efface_model_encode(model, &bytes, &n_bytes, error);
     if (status != EFFACE_OK)
         return status;
-    ef_digest(bytes, n_bytes, digest);
+    status = ef_state_digest(model->family, bytes, n_bytes, digest, error);
     efface_bytes_free(bytes);
-    return EFFACE_OK;
+    return status;
 }
 
 efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,

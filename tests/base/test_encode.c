@@ -54,6 +54,62 @@ static void whole_numbers_are_little_endian(void **state) {
     free(w.bytes);
 }
 
+/* A short number, its bytes, and back. */
+static void check_short(uint64_t value, const char *hex) {
+    ef_writer w = {0};
+    ef_write_short(&w, value);
+    ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
+    assert_true(ef_read_short(&r) == value);
+    assert_false(r.failed);
+    assert_int_equal(r.n_bytes, 0);
+    expect_bytes(&w, hex);
+    free(w.bytes);
+}
+
+static void check_signed(int64_t value, const char *hex) {
+    ef_writer w = {0};
+    ef_write_signed(&w, value);
+    ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
+    assert_true(ef_read_signed(&r) == value);
+    assert_false(r.failed);
+    expect_bytes(&w, hex);
+    free(w.bytes);
+}
+
+static void short_numbers_have_one_way_to_be_written(void **state) {
+    (void)state;
+    check_short(0, "00");
+    check_short(1, "01");
+    check_short(127, "7f");
+    check_short(128, "8001");
+    check_short(300, "ac02");
+    check_short(UINT64_C(1) << 63, "80808080808080808001");
+    check_short(UINT64_MAX, "ffffffffffffffffff01");
+    check_signed(0, "00");
+    check_signed(-1, "01");
+    check_signed(1, "02");
+    check_signed(-64, "7f");
+    check_signed(64, "8001");
+    check_signed(INT64_MAX, "feffffffffffffffff01");
+    check_signed(INT64_MIN, "ffffffffffffffffff01");
+    const struct {
+        const char *bytes;
+        size_t n;
+    } refused[] = {
+        {"", 0},
+        {"\x80", 1},
+        {"\x80\x00", 2},
+        {"\xff\x80\x00", 3},
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10},
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x01", 11},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        ef_decoder r = {.bytes = (const unsigned char *)refused[i].bytes, .n_bytes = refused[i].n};
+        assert_true(ef_read_short(&r) == 0);
+        assert_true(r.failed);
+    }
+}
+
 static void floats_are_their_bits(void **state) {
     (void)state;
     ef_writer w = {0};
@@ -171,6 +227,7 @@ static void digest_of_every_length(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_little_endian),
+        cmocka_unit_test(short_numbers_have_one_way_to_be_written),
         cmocka_unit_test(floats_are_their_bits),
         cmocka_unit_test(fields_follow_without_padding),
         cmocka_unit_test(growth_keeps_the_bytes),

@@ -126,6 +126,13 @@ static inline void require_oracle(const efface_model *model, const law_rows *row
     encoding a = encode(model), b;
     b.bytes = forest_oracle(rows, params, &b.n);
     require_same_bytes(params, &a, &b, "the oracle", what);
+    unsigned char is[EFFACE_DIGEST_BYTES], should[EFFACE_DIGEST_BYTES];
+    forest_plain *const plain = forest_read(b.bytes, b.n);
+    assert_non_null(plain);
+    forest_digest(plain, should);
+    assert_int_equal(efface_model_digest(model, is, NULL), EFFACE_OK);
+    assert_memory_equal(is, should, sizeof is);
+    forest_free(plain);
     efface_bytes_free(a.bytes);
     free(b.bytes);
 }

@@ -151,6 +151,9 @@ unsigned char *forest_oracle(const law_rows *rows, const law_params *params, siz
 /* Canonical bytes, to be released with free(). */
 unsigned char *forest_write(const forest_plain *forest, size_t *n_bytes);
 
+/* The digest of the forest of these bytes (docs/definition/format.md). */
+void forest_digest(const forest_plain *forest, unsigned char digest[32]);
+
 /* The forest of canonical bytes; NULL if they are not well formed. */
 forest_plain *forest_read(const unsigned char *bytes, size_t n_bytes);
 

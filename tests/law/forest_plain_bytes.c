@@ -6,11 +6,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sodium.h>
 #include <string.h>
 
-#define FORMAT 1
+#define FORMAT 2
 #define HEAD_BYTES (8 + 4 * 4 + 3 * 8 + 4 + 8)
 #define TOP_DEPTH 6 /* nodes above it are the top of a tree */
+#define N_BRANCHES 64
 #define MOST_DEPTH 100000
 
 /* ---------------------------------------------------------------- writing */
@@ -32,31 +34,42 @@ static void put(sink *to, uint64_t number, int n_bytes) {
     }
 }
 
+static void put_short(sink *to, uint64_t number) {
+    while (number >= 128) {
+        put(to, number % 128 + 128, 1);
+        number /= 128;
+    }
+    put(to, number, 1);
+}
+
+static void put_signed(sink *to, int64_t number) {
+    put_short(to, number >= 0 ? 2 * (uint64_t)number : 2 * (uint64_t)-number - 1);
+}
+
 static void put_node(sink *to, const forest_node *node, bool has_target) {
     const forest_split *const split = &node->split;
     uint32_t bits;
     switch (split->kind) {
     case 1:
         memcpy(&bits, &split->threshold, sizeof bits);
-        put(to, 1 + (split->missing_left ? 4u : 0u) + 256 * split->column, 4);
+        put_short(to, 1 + (split->missing_left ? 4u : 0u) + 8 * (uint64_t)split->column);
         put(to, bits, 4);
         return;
     case 2:
-        put(to, 2 + 256 * split->column, 4);
+        put_short(to, 2 + 8 * (uint64_t)split->column);
         put(to, split->s, 4);
         return;
     default: break;
     }
     if (has_target) {
-        put(to, 0, 4);
-        put(to, (uint64_t)node->weight, 8);
-        put(to, (uint64_t)node->sum, 8);
+        put_short(to, 4 * (uint64_t)node->weight);
+        put_signed(to, node->sum);
         return;
     }
-    put(to, 256 * node->n_classes, 4);
+    put_short(to, 4 * (uint64_t)node->n_classes);
     for (uint32_t c = 0; c < node->n_classes; c++) {
-        put(to, node->classes[c], 4);
-        put(to, (uint64_t)node->weights[c], 8);
+        put_short(to, node->classes[c]);
+        put_short(to, (uint64_t)node->weights[c]);
     }
 }
 
@@ -80,7 +93,7 @@ static void put_branches(sink *to, const forest_node *node, bool has_target) {
     put_branches(to, node->right, has_target);
 }
 
-unsigned char *forest_write(const forest_plain *forest, size_t *n_bytes) {
+static sink put_head(const forest_plain *forest) {
     sink to = {.bytes = NULL};
     for (int i = 0; i < 8; i++)
         put(&to, (unsigned char)"EFFACEFO"[i], 1);
@@ -95,12 +108,51 @@ unsigned char *forest_write(const forest_plain *forest, size_t *n_bytes) {
     put(&to, forest->n_classes, 8);
     for (uint64_t c = 0; c < forest->n_classes; c++)
         put(&to, (uint64_t)forest->labels[c], 8);
+    return to;
+}
+
+unsigned char *forest_write(const forest_plain *forest, size_t *n_bytes) {
+    sink to = put_head(forest);
     for (uint32_t t = 0; t < forest->n_trees; t++) {
         put_list(&to, forest->trees[t], forest->has_target, TOP_DEPTH);
         put_branches(&to, forest->trees[t], forest->has_target);
     }
     *n_bytes = to.n;
     return to.bytes;
+}
+
+/* ---------------------------------------------------------------- digest */
+
+static void put_digest(sink *to, sink *of) {
+    unsigned char digest[32];
+    (void)crypto_generichash(digest, sizeof digest, of->bytes, of->n, NULL, 0);
+    for (size_t i = 0; i < sizeof digest; i++)
+        put(to, digest[i], 1);
+    free(of->bytes);
+}
+
+/* The digest of the branch at a place, from the left: 0 to 63. */
+static void put_branch_digest(sink *to, const forest_node *node, unsigned place, bool has_target) {
+    sink of = {.bytes = NULL};
+    for (unsigned half = N_BRANCHES / 2; half != 0 && node != NULL; half /= 2) {
+        node = place >= half ? node->right : node->left;
+        place %= half;
+    }
+    put_list(&of, node, has_target, UINT32_MAX);
+    put_digest(to, &of);
+}
+
+void forest_digest(const forest_plain *forest, unsigned char digest[32]) {
+    sink to = put_head(forest);
+    for (uint32_t t = 0; t < forest->n_trees; t++) {
+        sink top = {.bytes = NULL};
+        put_list(&top, forest->trees[t], forest->has_target, TOP_DEPTH);
+        put_digest(&to, &top);
+        for (unsigned b = 0; b < N_BRANCHES; b++)
+            put_branch_digest(&to, forest->trees[t], b, forest->has_target);
+    }
+    (void)crypto_generichash(digest, 32, to.bytes, to.n, NULL, 0);
+    free(to.bytes);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -122,25 +174,44 @@ static uint64_t take(source *from, int n_bytes) {
     return number;
 }
 
-static void take_leaf(source *from, const forest_plain *forest, forest_node *node, uint32_t head) {
+static uint64_t take_short(source *from) {
+    uint64_t number = 0, times = 1;
+    for (int n = 1; !from->failed; n++) {
+        const uint64_t byte = take(from, 1);
+        from->failed |= (n == 10 && byte > 1) || (n > 1 && byte == 0);
+        number += byte % 128 * times;
+        times *= 128;
+        if (byte < 128)
+            break;
+    }
+    return number;
+}
+
+static int64_t take_signed(source *from) {
+    const uint64_t number = take_short(from);
+    return number % 2 == 0 ? (int64_t)(number / 2) : -(int64_t)(number / 2) - 1;
+}
+
+static void take_leaf(source *from, const forest_plain *forest, forest_node *node, uint64_t head) {
     if (forest->has_target) {
-        node->weight = (int64_t)take(from, 8);
-        node->sum = (int64_t)take(from, 8);
+        node->weight = (int64_t)(head / 4);
+        node->sum = take_signed(from);
         return;
     }
-    const uint32_t n = head >> 8;
-    if (n > (from->n - from->at) / 12) {
+    if (head / 4 > (from->n - from->at) / 2) {
         from->failed = true;
         return;
     }
+    const uint32_t n = (uint32_t)(head / 4);
     node->n_classes = n;
     node->classes = make(n, sizeof *node->classes);
     node->weights = make(n, sizeof *node->weights);
     for (uint32_t c = 0; c < n; c++) {
-        node->classes[c] = (uint32_t)take(from, 4);
-        node->weights[c] = (int64_t)take(from, 8);
+        const uint64_t number = take_short(from);
+        node->classes[c] = (uint32_t)number;
+        node->weights[c] = (int64_t)take_short(from);
         node->weight += node->weights[c];
-        from->failed |= node->classes[c] >= forest->n_classes || node->weights[c] < 1 ||
+        from->failed |= number >= forest->n_classes || node->weights[c] < 1 ||
                         (c > 0 && node->classes[c] <= node->classes[c - 1]);
     }
 }
@@ -151,23 +222,23 @@ static forest_node *take_list(source *from, const forest_plain *forest, uint32_t
     if (from->failed || depth == until || depth > MOST_DEPTH)
         return NULL;
     forest_node *const node = make(1, sizeof *node);
-    const uint32_t head = (uint32_t)take(from, 4), word = head & 3u;
+    const uint64_t head = take_short(from);
+    const unsigned word = head % 4;
     node->depth = depth;
     node->split.kind = word;
-    node->split.column = head >> 8;
-    node->split.missing_left = (head & 4u) != 0;
-    from->failed |= word == 3 || (head & 0xF8u) != 0 || (word != 1 && (head & 4u) != 0);
+    from->failed |= word == 3;
     if (word == 0) {
-        node->split.column = 0;
         take_leaf(from, forest, node, head);
         return node;
     }
+    node->split.column = (uint32_t)(head / 8);
+    node->split.missing_left = head / 4 % 2 != 0;
+    from->failed |= head / 8 >= forest->d || (word == 2 && node->split.missing_left);
     const uint32_t bits = (uint32_t)take(from, 4);
     if (word == 1)
         memcpy(&node->split.threshold, &bits, sizeof bits);
     else
         node->split.s = bits;
-    from->failed |= node->split.column >= forest->d;
     node->left = take_list(from, forest, depth + 1, until);
     node->right = take_list(from, forest, depth + 1, until);
     return node;
@@ -206,7 +277,7 @@ forest_plain *forest_read(const unsigned char *bytes, size_t n_bytes) {
         forest->n_taking_part = take(&from, 8);
         forest->exponent = (int32_t)(uint32_t)take(&from, 4);
         forest->n_classes = take(&from, 8);
-        from.failed |= forest->n_classes > n_bytes / 8 || forest->n_trees > n_bytes / 4;
+        from.failed |= forest->n_classes > n_bytes / 8 || forest->n_trees > n_bytes;
     }
     if (!from.failed) {
         forest->labels = make(forest->n_classes, sizeof *forest->labels);

@@ -59,21 +59,35 @@ void ef_write_f64(ef_writer *writer, double value) {
     ef_write_u64(writer, bits);
 }
 
-void ef_write_cut(ef_writer *writer) {
-    ef_cuts *const cuts = writer->cuts;
-    if (writer->failed || cuts == NULL || writer->n_bytes == 0)
-        return;
+void ef_write_short(ef_writer *writer, uint64_t value) {
+    unsigned char bytes[10];
+    size_t n = 0;
+    for (; value > 0x7F; value >>= 7)
+        bytes[n++] = (unsigned char)(value | 0x80);
+    bytes[n++] = (unsigned char)value;
+    ef_write_bytes(writer, bytes, n);
+}
+
+void ef_write_signed(ef_writer *writer, int64_t value) {
+    ef_write_short(writer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
+bool ef_cuts_add(ef_cuts *cuts, size_t at) {
     if (cuts->n == cuts->capacity) {
         const size_t capacity = 2 * cuts->capacity + 16;
         size_t *const larger = ef_realloc(cuts->at, capacity, sizeof *larger);
-        if (larger == NULL) {
-            writer->failed = true;
-            return;
-        }
+        if (larger == NULL)
+            return false;
         cuts->at = larger;
         cuts->capacity = capacity;
     }
-    cuts->at[cuts->n++] = writer->n_bytes;
+    cuts->at[cuts->n++] = at;
+    return true;
+}
+
+void ef_write_cut(ef_writer *writer) {
+    if (!writer->failed && writer->cuts != NULL && writer->n_bytes != 0)
+        writer->failed = !ef_cuts_add(writer->cuts, writer->n_bytes);
 }
 
 bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size) {
@@ -126,4 +140,24 @@ double ef_read_f64(ef_decoder *reader) {
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+uint64_t ef_read_short(ef_decoder *reader) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; !reader->failed; shift += 7) {
+        unsigned char byte;
+        ef_read_bytes(reader, &byte, 1);
+        /* The tenth byte has one bit, and none is a 0 that could be left out. */
+        if ((shift == 63 && byte > 1) || (shift != 0 && byte == 0))
+            reader->failed = true;
+        value |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80)
+            break;
+    }
+    return reader->failed ? 0 : value;
+}
+
+int64_t ef_read_signed(ef_decoder *reader) {
+    const uint64_t value = ef_read_short(reader);
+    return (int64_t)(value >> 1 ^ ((value & 1) != 0 ? UINT64_MAX : 0));
 }

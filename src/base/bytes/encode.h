@@ -13,6 +13,9 @@ typedef struct ef_cuts {
     size_t n, capacity;
 } ef_cuts;
 
+/* False if memory is short. */
+bool ef_cuts_add(ef_cuts *cuts, size_t at);
+
 /* A growing buffer; begin with {0}. Once memory runs out `failed` is set and further calls do
  * nothing, so that a caller checks once, at the end. Release `bytes` with ef_free. */
 typedef struct ef_writer {
@@ -29,6 +32,11 @@ void ef_write_u64(ef_writer *writer, uint64_t value);
 void ef_write_i128(ef_writer *writer, ef_i128 value);
 void ef_write_f32(ef_writer *writer, float value);
 void ef_write_f64(ef_writer *writer, double value);
+
+/* A number in as few bytes as it needs: 7 bits in each, the lowest first, bit 7 set in all but the
+ * last. A signed one is written as 2 x, or as -2 x - 1 if it is negative. */
+void ef_write_short(ef_writer *writer, uint64_t value);
+void ef_write_signed(ef_writer *writer, int64_t value);
 
 /* Notes that a part may begin here: something that can change its length without what stands before
  * or after it, as a level or a node of a tree. The bytes do not contain the place. The n-th cut
@@ -53,5 +61,9 @@ uint64_t ef_read_u64(ef_decoder *reader);
 ef_i128 ef_read_i128(ef_decoder *reader);
 float ef_read_f32(ef_decoder *reader);
 double ef_read_f64(ef_decoder *reader);
+
+/* Fails for bytes that ef_write_short does not write: a number has one way to be written. */
+uint64_t ef_read_short(ef_decoder *reader);
+int64_t ef_read_signed(ef_decoder *reader);
 
 #endif

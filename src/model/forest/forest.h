@@ -109,6 +109,8 @@ void ef_forest_drop(void *next);
 void ef_forest_write(ef_writer *writer, const void *state);
 efface_status ef_forest_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
                              void **state, efface_error *error);
+efface_status ef_forest_cut(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,
+                            efface_error *error);
 void ef_forest_locate(const void *a, const void *b, efface_difference *difference);
 efface_status ef_forest_check_params(const efface_params *params, efface_error *error);
 efface_params *ef_forest_copy_params(const efface_params *params, uint32_t n_columns);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAGIC "EFFACEFO"
-#define FORMAT 1
+#define FORMAT 2
 #define BRANCHES (1 << EF_BRANCH_DEPTH)
 
 /* ---------------------------------------------------------------- writing */
@@ -16,19 +16,18 @@
 static void write_node(ef_writer *w, const ef_forest *f, const ef_dtree *tree, uint32_t i) {
     const ef_dnode *const node = &tree->nodes[i];
     if (ef_is_split(node)) {
-        ef_write_u32(w, (uint32_t)node->kind | (node->missing_left ? 4U : 0U) |
-                            f->columns[node->input] << 8);
+        ef_write_short(w, (uint64_t)f->columns[node->input] << 3 | (node->missing_left ? 4U : 0U) |
+                              node->kind);
         ef_write_u32(w, node->kind == EF_CATEGORIES ? (uint32_t)node->cut : ef_key_bits(node->cut));
     } else if (!tree->of_classes) {
-        ef_write_u32(w, 0);
-        ef_write_u64(w, (uint64_t)node->mean.weight);
-        ef_write_u64(w, (uint64_t)node->mean.sum);
+        ef_write_short(w, (uint64_t)node->mean.weight << 2);
+        ef_write_signed(w, node->mean.sum);
     } else {
-        ef_write_u32(w, node->vote.n_classes << 8);
+        ef_write_short(w, (uint64_t)node->vote.n_classes << 2);
         for (uint32_t vote = node->vote.n_classes > 1 ? node->vote.class_id : i, k = 0;
              k < node->vote.n_classes; k++) {
-            ef_write_u32(w, f->classes.ranks[tree->nodes[vote].vote.class_id]);
-            ef_write_u64(w, (uint64_t)tree->nodes[vote].vote.weight);
+            ef_write_short(w, f->classes.ranks[tree->nodes[vote].vote.class_id]);
+            ef_write_short(w, (uint64_t)tree->nodes[vote].vote.weight);
             vote = tree->nodes[vote].first;
         }
     }
@@ -42,8 +41,8 @@ static void write_branch(ef_writer *w, const ef_forest *f, const ef_dtree *tree,
     ef_walk_end(&walk);
 }
 
-/* The top of a tree, and then its branches. There is a cut for each branch that there could be, so
- * that a branch that changes moves none of the others. */
+/* The top of a tree, and then its branches. There is a cut for each branch that there could be: so
+ * a branch that changes moves none of the others, and each has a digest of its own. */
 static void write_tree(ef_writer *w, const ef_forest *f, const ef_dtree *tree) {
     uint32_t branches[BRANCHES], places[EF_BRANCH_DEPTH + 1] = {0};
     for (uint32_t b = 0; b < BRANCHES; b++)
@@ -104,14 +103,16 @@ static uint32_t input_of(const ef_forest *f, uint32_t column) {
                                                          : column - (column > f->target);
 }
 
-static bool read_split(ef_decoder *r, const ef_forest *f, uint32_t head, ef_dnode *node) {
-    const uint32_t input = input_of(f, head >> 8), bits = ef_read_u32(r);
+static bool read_split(ef_decoder *r, const ef_forest *f, uint64_t head, ef_dnode *node) {
+    const uint32_t bits = ef_read_u32(r);
+    const uint32_t input =
+        head >> 3 < f->n_columns ? input_of(f, (uint32_t)(head >> 3)) : EF_NO_NODE;
     float cut;
     memcpy(&cut, &bits, sizeof cut);
     node->kind = (uint8_t)(head & 3);
     node->missing_left = (head & 4) != 0;
     node->input = (uint16_t)input;
-    if (input == EF_NO_NODE || (head & 0xF8) != 0 || (node->missing_left && !f->takes_missing) ||
+    if (input == EF_NO_NODE || (node->missing_left && !f->takes_missing) ||
         f->are_categories[input] != (node->kind == EF_CATEGORIES) ||
         (node->missing_left && node->kind == EF_CATEGORIES))
         return false;
@@ -126,20 +127,21 @@ static bool read_split(ef_decoder *r, const ef_forest *f, uint32_t head, ef_dnod
 }
 
 /* Reads the votes of a leaf; `memory` is false if memory is short. */
-static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i, uint32_t n,
+static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i, uint64_t n,
                        bool *memory) {
     uint32_t last = EF_NO_NODE;
     int64_t weight = 0;
-    if (!ef_decoder_has(r, n, 12) || n > f->classes.n)
+    if (n > f->classes.n || !ef_decoder_has(r, (size_t)n, 2))
         return false;
-    if (n > 1 && !ef_dtree_reserve(tree, n)) {
+    if (n > 1 && !ef_dtree_reserve(tree, (uint32_t)n)) {
         *memory = false;
         return false;
     }
     for (uint32_t k = 0; k < n; k++) {
-        const uint32_t class_id = ef_read_u32(r);
-        const int64_t of_class = (int64_t)ef_read_u64(r);
-        if (class_id >= f->classes.n || of_class <= 0 || of_class > EFFACE_MAX_WEIGHT * 32 ||
+        const uint64_t rank = ef_read_short(r);
+        const int64_t of_class = (int64_t)ef_read_short(r);
+        const uint32_t class_id = (uint32_t)rank;
+        if (rank >= f->classes.n || of_class <= 0 || of_class > EFFACE_MAX_WEIGHT * 32 ||
             weight > EFFACE_MAX_WEIGHT * 32)
             return false;
         weight += of_class;
@@ -161,25 +163,25 @@ static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
         last = vote;
     }
     tree->nodes[i].vote.weight = weight;
-    tree->nodes[i].vote.n_classes = n;
+    tree->nodes[i].vote.n_classes = (uint32_t)n;
     return true;
 }
 
 static bool read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i, bool *memory) {
-    const uint32_t head = ef_read_u32(r);
+    const uint64_t head = ef_read_short(r);
     if (r->failed)
         return false;
     if ((head & 3) == EF_THRESHOLD || (head & 3) == EF_CATEGORIES)
         return read_split(r, f, head, &tree->nodes[i]) && !r->failed;
-    if ((head & 0xFF) != 0)
+    if ((head & 3) != EF_LEAF)
         return false;
     if (tree->of_classes)
-        return read_votes(r, f, tree, i, head >> 8, memory) && !r->failed;
+        return read_votes(r, f, tree, i, head >> 2, memory) && !r->failed;
     ef_dnode *const node = &tree->nodes[i];
-    node->mean.weight = (int64_t)ef_read_u64(r);
-    node->mean.sum = (int64_t)ef_read_u64(r);
-    return head == 0 && !r->failed && node->mean.weight >= 0 &&
-           node->mean.weight <= EFFACE_MAX_WEIGHT * 32 && (node->mean.weight != 0 || i == 0);
+    node->mean.weight = (int64_t)(head >> 2);
+    node->mean.sum = ef_read_signed(r);
+    return !r->failed && node->mean.weight <= EFFACE_MAX_WEIGHT * 32 &&
+           (node->mean.weight != 0 || i == 0);
 }
 
 /* Reads nodes in preorder, down to those that are deeper than `most`, which are made and wait. */
@@ -303,6 +305,73 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
     else
         ef_forest_free(f);
     return status;
+}
+
+/* ---------------------------------------------------------------- sections */
+
+/* Goes over a node; whether it is a split. */
+static bool skip_node(ef_decoder *r, bool of_classes) {
+    const uint64_t head = ef_read_short(r);
+    r->failed |= (head & 3) == 3;
+    if ((head & 3) != EF_LEAF)
+        (void)ef_read_u32(r);
+    else if (!of_classes)
+        (void)ef_read_short(r);
+    for (uint64_t k = head >> 2; (head & 3) == EF_LEAF && of_classes && k != 0 && !r->failed; k--) {
+        (void)ef_read_short(r);
+        (void)ef_read_short(r);
+    }
+    return (head & 3) != EF_LEAF;
+}
+
+/* Goes over the top of a tree; a bit for each branch that there is. */
+static uint64_t skip_top(ef_decoder *r, bool of_classes) {
+    struct {
+        uint32_t depth, place;
+    } waiting[EF_BRANCH_DEPTH + 1] = {{0, 0}};
+    uint64_t branches = 0;
+    for (size_t n = 1; n != 0 && !r->failed;) {
+        const uint32_t depth = waiting[--n].depth, place = waiting[n].place;
+        if (depth == EF_BRANCH_DEPTH) {
+            branches |= (uint64_t)1 << place;
+        } else if (skip_node(r, of_classes)) {
+            for (uint32_t right = 2; right-- != 0; n++) {
+                waiting[n].depth = depth + 1;
+                waiting[n].place = 2 * place + right;
+            }
+        }
+    }
+    return branches;
+}
+
+static void skip_branch(ef_decoder *r, bool of_classes) {
+    for (uint64_t n_open = 1; n_open != 0 && !r->failed;)
+        n_open = skip_node(r, of_classes) ? n_open + 1 : n_open - 1;
+}
+
+efface_status ef_forest_cut(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,
+                            efface_error *error) {
+    ef_decoder r = {.bytes = bytes, .n_bytes = n_bytes};
+    unsigned char head[sizeof MAGIC - 1 + 8], counts[28];
+    bool fits = true;
+    ef_read_bytes(&r, head, sizeof head);
+    const uint32_t n_trees = ef_read_u32(&r);
+    const bool of_classes = ef_read_u32(&r) == 0;
+    ef_read_bytes(&r, counts, sizeof counts);
+    for (uint64_t n = ef_read_u64(&r); n != 0 && !r.failed; n--)
+        (void)ef_read_u64(&r);
+    for (uint32_t t = 0; fits && t < n_trees && !r.failed; t++) {
+        fits = ef_cuts_add(cuts, n_bytes - r.n_bytes);
+        const uint64_t branches = skip_top(&r, of_classes);
+        for (unsigned b = 0; fits && b < BRANCHES; b++) {
+            fits = ef_cuts_add(cuts, n_bytes - r.n_bytes);
+            if ((branches >> b & 1) != 0)
+                skip_branch(&r, of_classes);
+        }
+    }
+    return !fits                        ? ef_fail_memory(error)
+           : r.failed || r.n_bytes != 0 ? ef_fail_state(error, "where its trees begin")
+                                        : EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- differences */

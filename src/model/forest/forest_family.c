@@ -340,6 +340,7 @@ const ef_family ef_forest_family = {
     .read = ef_forest_read,
     .attach = ef_forest_attach,
     .locate = ef_forest_locate,
+    .cut = ef_forest_cut,
     .lend = lend_forest,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,

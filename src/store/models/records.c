@@ -8,7 +8,6 @@
  */
 #include "store/models/records.h"
 
-#include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/seals/commitments.h"
@@ -182,14 +181,14 @@ static efface_status read_record_state(efface_store *store, ef_decoder first,
                                        const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
                                        efface_error *error) {
     unsigned char found[EFFACE_DIGEST_BYTES];
-    const efface_status status =
+    efface_status status =
         ef_state_read(store, record->number, first, parts, &record->state, error);
-    if (status != EFFACE_OK)
-        return status;
-    ef_digest(record->state.bytes, record->state.n_bytes, found);
-    return memcmp(found, record->digest, sizeof found) == 0
-               ? EFFACE_OK
-               : ef_store_corrupt(error, "the state of a model does not match its digest");
+    EF_THEN(status, as_damage(ef_state_digest(record->family, record->state.bytes,
+                                              record->state.n_bytes, found, error),
+                              error));
+    return status == EFFACE_OK && memcmp(found, record->digest, sizeof found) != 0
+               ? ef_store_corrupt(error, "the state of a model does not match its digest")
+               : status;
 }
 
 /* Fills a record from a statement that is at it, and verifies it. */
@@ -363,7 +362,9 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
     efface_status status = is_new ? ef_state_number(store, &record->number, error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
-    ef_digest(state->bytes, state->n_bytes, record->digest);
+    status = ef_state_digest(record->family, state->bytes, state->n_bytes, record->digest, error);
+    if (status != EFFACE_OK)
+        return status;
     randombytes_buf(record->salt, sizeof record->salt);
     const ef_decoder fields[EF_FIELDS] = {
         [EF_FIELD_PARAMS] = reader_of(params),

@@ -4,10 +4,10 @@
 
 #include "efface/efface.h"
 
-#define EF_STORE_VERSION 5
-#define EF_STORE_SET_VERSION "PRAGMA user_version = 5;"
-#define EF_PART_VERSION 6
-#define EF_PART_SET_VERSION "PRAGMA user_version = 6;"
+#define EF_STORE_VERSION 7
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 7;"
+#define EF_PART_VERSION 8
+#define EF_PART_SET_VERSION "PRAGMA user_version = 8;"
 
 extern const char ef_schema[];      /* makes all tables */
 extern const char ef_schema_late[]; /* what is faster to make when rows are there */

@@ -247,7 +247,7 @@ static inline void scene_compare(const scene_pair *pair, bool thoroughly) {
     efface_store_info info, plain;
     RANK_OK(efface_store_get_info(pair->parts, &info, error));
     RANK_ASSERT(info.n_parts == pair->group->size && info.part == pair->group->rank);
-    RANK_ASSERT(info.format == 6);
+    RANK_ASSERT(info.format == 8);
     if (scene_leads(pair)) {
         RANK_OK(efface_store_get_info(pair->plain, &plain, error));
         RANK_ASSERT(info.n_rows == plain.n_rows && info.n_models == plain.n_models);

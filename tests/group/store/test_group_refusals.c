@@ -70,7 +70,7 @@ static void test_part_alone(void **state) {
     const efface_store_info info = info_of(store);
     assert_int_equal(info.n_parts, N_RANKS);
     assert_int_equal(info.part, 0);
-    assert_int_equal(info.format, 6);
+    assert_int_equal(info.format, 8);
     assert_int_equal(info.n_models, 2);
     assert_int_equal(info.n_rows, N_ROWS / N_RANKS);
     const efface_request request = {.ids = ids, .n_ids = 1};
@@ -139,8 +139,8 @@ static void refuse_format(const efface_group *group, void *context) {
         efface_store *store = NULL;
         efface_error why = {.message = ""};
         RANK_ASSERT(efface_store_open(scene_folder, &options, &store, &why) == EFFACE_E_FORMAT);
-        RANK_ASSERT(strstr(why.message, "the store has format 2, but this program reads formats 5 "
-                                        "and 6; make the store again") != NULL);
+        RANK_ASSERT(strstr(why.message, "the store has format 2, but this program reads formats 7 "
+                                        "and 8; make the store again") != NULL);
     }
 }
 
