@@ -12,7 +12,7 @@ static int spread_store(const char *path, const cli_open *how) {
     efface_error error;
     cli_keys keys;
     int code = cli_store_options(how, &options, &keys);
-    cli_progress_begin("spreading", 0, 0);
+    cli_progress_begin("spreading");
     CLI_THEN(code, cli_outcome(efface_store_spread(path, &options, &error), &error));
     cli_progress_end();
     cli_wipe(&keys, sizeof keys);

@@ -1,6 +1,8 @@
 /* Reading DATA, and lists of columns. */
 #include "input/data_files.h"
 
+#include "output/progress.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ static void apply_options(const cli_data_options *options, efface_load_options *
         load->header = (efface_header)options->header;
     if (options->ids != 0)
         load->ids = (efface_ids)options->ids;
+    load->progress = cli_file_part;
 }
 
 static bool is_stdin(const char *path) {

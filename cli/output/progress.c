@@ -25,16 +25,14 @@ enum {
     MAX_COLUMNS = 200 /* of a terminal that are used */
 };
 
-static atomic_int done; /* of WHOLE; -1: not known */
-
-/* From when, and from which part on, the time left is estimated: work may have stretches that count
- * their parts from 0 again, and take their own time. */
-static atomic_int first_done;
-static atomic_llong first_ms;
+/* What the library told last: of which phase, and how much of it is done, of WHOLE, or -1 if that is
+ * not known. The time left of a phase is estimated from the first part of it that was told, and the
+ * last. */
+static atomic_int phase_now, done, first_done;
+static atomic_llong first_ms, last_ms;
 
 static atomic_int drawn;
-static bool active, running, fit_only;
-static unsigned step_now, n_steps_now;
+static bool active, running;
 static struct timespec begun;
 static char what_now[100];
 static size_t width;
@@ -90,11 +88,23 @@ static void put_time(line *l, long long seconds) {
     put_number(l, seconds % 60, 2);
 }
 
+/* How many seconds the rest of the phase may take, or -1 if nobody knows. It counts down while
+ * nothing is told, so that work that stands still makes no promise that grows. */
+static long long seconds_left(long long ms) {
+    const int part = atomic_load(&done), since = part - atomic_load(&first_done);
+    const long long last = atomic_load(&last_ms), took = last - atomic_load(&first_ms);
+    if (part < 0 || since < ENOUGH)
+        return -1;
+    const long long left = took * (WHOLE - part) / since - (ms - last);
+    return left >= 0 ? (left + 500) / 1000 : -1;
+}
+
 static void draw_line(int signal_number) {
     (void)signal_number;
     const int kept_errno = errno;
-    const long long ms = ms_since_begin();
-    const int part = atomic_load(&done), since = part - atomic_load(&first_done);
+    const long long ms = ms_since_begin(), left = seconds_left(ms);
+    const int part = atomic_load(&done);
+    const char *const phase = efface_phase_name((efface_phase)atomic_load(&phase_now));
     line l = {.n = 0};
     if (part >= 0) {
         put_line(&l, "[");
@@ -105,11 +115,15 @@ static void draw_line(int signal_number) {
         put_line(&l, " % ");
     }
     put_line(&l, what_now);
+    if (phase[0] != '\0' && strcmp(phase, what_now) != 0) {
+        put_line(&l, ": ");
+        put_line(&l, phase);
+    }
     put_line(&l, ", ");
     put_time(&l, ms / 1000);
-    if (part >= 0 && since >= ENOUGH) {
+    if (left >= 0) {
         put_line(&l, ", ");
-        put_time(&l, ((ms - atomic_load(&first_ms)) * (WHOLE - part) / since + 500) / 1000);
+        put_time(&l, left);
         put_line(&l, " left");
     }
     char text[sizeof l.text + 8];
@@ -171,28 +185,32 @@ static void leave_signals(void) {
 
 /* ---- what commands and the library call */
 
-static void note_part(double part) {
-    const double n = n_steps_now > 1 ? n_steps_now : 1;
+static void note_part(int phase, double part) {
     if (!active)
         return;
-    int now = -1;
-    if (part >= 0 || n_steps_now > 1)
-        now = (int)(WHOLE * ((double)step_now + (part < 0 ? 0 : part < 1 ? part : 1)) / n);
+    const int now = part < 0 ? -1 : (int)(WHOLE * (part < 1 ? part : 1));
     const int last = atomic_exchange(&done, now);
-    if (now >= 0 && now < last) {
+    const long long ms = ms_since_begin();
+    if (now > last || now < 0)
+        atomic_store(&last_ms, ms);
+    if (atomic_exchange(&phase_now, phase) != phase || now < last || last < 0) {
         atomic_store(&first_done, now);
-        atomic_store(&first_ms, ms_since_begin());
+        atomic_store(&first_ms, ms);
+        atomic_store(&last_ms, ms);
     }
 }
 
-int cli_progress_part(void *context, double part) {
+int cli_progress_part(void *context, efface_phase phase, double part) {
     (void)context;
-    /* Whoever calls this asks whether to go on; until then a signal ends the program at once. */
+    /* The library asks whether to go on; until then a signal ends the program at once. */
     if (active && !catching)
         catch_signals();
-    if (!fit_only)
-        note_part(part);
+    note_part(phase, part);
     return interrupted;
+}
+
+int cli_file_part(void *context, double part) {
+    return cli_progress_part(context, 0, part);
 }
 
 static int is_interrupted(void *context) {
@@ -201,32 +219,19 @@ static int is_interrupted(void *context) {
 }
 
 static void hear_of_fit(void *context, double part) {
-    (void)context;
-    if (fit_only && atomic_load(&done) < 0)
-        atomic_store(&first_ms, ms_since_begin());
-    note_part(part);
+    (void)cli_progress_part(context, EFFACE_PHASE_FITTING, part);
 }
 
 void cli_watch_fit(efface_params *params) {
     params->interrupted = is_interrupted;
     params->progress = hear_of_fit;
-    (void)cli_progress_part(NULL, -1);
-    /* Rows are read or written before, which is a small part: one bar for both would go back. */
-    fit_only = true;
+    hear_of_fit(NULL, -1);
 }
 
-void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
+void cli_progress_begin(const char *what) {
     active = true;
-    step_now = step;
-    n_steps_now = n_steps;
-    fit_only = false;
-    if (step == 0) {
-        begun = clock_now();
-        atomic_store(&done, -1);
-        atomic_store(&first_done, 0);
-        atomic_store(&first_ms, 0);
-    }
-    note_part(-1);
+    begun = clock_now();
+    note_part(0, -1);
     if (isatty(STDERR_FILENO) == 0 || !cli_is_first())
         return;
     snprintf(what_now, sizeof what_now, "%s", what);
@@ -239,8 +244,7 @@ void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
     if (sigaction(SIGALRM, &action, NULL) != 0)
         return;
     running = true;
-    const long long wait = FIRST_MS - ms_since_begin();
-    set_timer(wait > NEXT_MS ? wait : NEXT_MS, NEXT_MS);
+    set_timer(FIRST_MS, NEXT_MS);
 }
 
 void cli_progress_end(void) {

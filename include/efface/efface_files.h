@@ -135,6 +135,12 @@ typedef struct efface_load_options {
     const efface_category *complete; /* columns in which no value may be missing even so: a field of
                                         CSV is refused with its place; default NULL: none */
     size_t n_complete;
+
+    /* Reports progress, with the part of the file that was read, from 0 to 1, or -1 if its size is
+     * not known, as for a pipe. It is called for each 256 KiB or less. If it returns non-zero, the
+     * load ends with EFFACE_E_INTERRUPTED. Default NULL. */
+    int (*progress)(void *context, double part);
+    void *progress_context;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */

@@ -91,6 +91,18 @@ typedef struct efface_opening {
     unsigned char salt[EFFACE_SALT_BYTES];
 } efface_opening;
 
+/* What long work on a store is doing. Each phase has its own part, from 0 to 1. */
+typedef enum efface_phase {
+    EFFACE_PHASE_READING = 1,  /* rows are read and verified */
+    EFFACE_PHASE_WRITING = 2,  /* rows are written */
+    EFFACE_PHASE_FITTING = 3,  /* a model is fitted, or fitted again to compare it */
+    EFFACE_PHASE_CHANGING = 4, /* models follow a change that needs all rows */
+    EFFACE_PHASE_CHECKING = 5  /* models are compared with the rows */
+} efface_phase;
+
+/* Returns what a phase is called, such as "reading rows", or "" if there is no such phase. */
+EFFACE_API const char *efface_phase_name(efface_phase phase);
+
 /* How to make or open a store. Fill it with efface_store_options_init, then change what differs. */
 typedef struct efface_store_options {
     uint32_t version;     /* set by efface_store_options_init */
@@ -108,11 +120,12 @@ typedef struct efface_store_options {
     const unsigned char *secret_key;  /* EFFACE_SECRET_KEY_BYTES; it signs receipts and their
                                          number. NULL, the default: nothing is signed */
 
-    /* Reports progress of long work on the rows of a store (load, check, fit, learn, verify), on
-     * the thread that made the call, with the part that is done, from 0 to 1, or -1 if that is not
-     * known. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED and has changed
+    /* Reports progress of long work on the rows of a store (load, check, fit, forget, learn,
+     * verify), on the thread that made the call: the phase, and the part of it that is done, from 0
+     * to 1, or -1 if that is not known. Phases may follow each other several times, once for each
+     * model. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED and has changed
      * nothing. It must not use the store. Default NULL. */
-    int (*progress)(void *context, double part);
+    int (*progress)(void *context, efface_phase phase, double part);
     void *progress_context;
 
     int resident; /* for writing: if not 0, rows and models stay in memory between requests, so that

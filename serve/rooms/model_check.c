@@ -16,7 +16,6 @@ typedef struct following {
     void *context;
     sv_room *room;
     uint64_t changes; /* when the commitment was read */
-    double last;      /* part that was told */
     bool has_read;    /* the model and its rows */
     bool is_same;     /* and nothing had changed until then */
 } following;
@@ -28,11 +27,10 @@ static void end_reading(following *f) {
     f->is_same = sv_room_count(f->room, &now, &error) == EFFACE_OK && now == f->changes;
 }
 
-static int tell_part(void *context, double part) {
+static int tell_part(void *context, efface_phase phase, double part) {
     following *const f = context;
-    if (part < f->last && !f->has_read)
-        end_reading(f); /* the fit begins at 0 again */
-    f->last = part;
+    if (phase != EFFACE_PHASE_READING && !f->has_read)
+        end_reading(f);
     const double whole =
         f->has_read ? PART_OF_READING + (1.0 - PART_OF_READING) * part : PART_OF_READING * part;
     return f->follow(f->context, part >= 0.0 ? whole : -1.0);
@@ -66,10 +64,7 @@ static efface_status check_stored_model(sv_job *job, following *f, efface_error 
 
 bool sv_check_model(const sv_rooms *rooms, sv_job *job, int (*follow)(void *context, double part),
                     void *context) {
-    following f = {.follow = follow,
-                   .context = context,
-                   .room = sv_rooms_find(rooms, job->store),
-                   .last = -1.0};
+    following f = {.follow = follow, .context = context, .room = sv_rooms_find(rooms, job->store)};
     efface_error error = {.status = EFFACE_E_NOT_FOUND};
     const efface_status status =
         f.room != NULL ? check_stored_model(job, &f, &error) : EFFACE_E_NOT_FOUND;

@@ -111,7 +111,7 @@ const char *sv_room_name(const sv_room *room) {
 }
 
 efface_status sv_room_open_followed(const sv_room *room,
-                                    int (*progress)(void *context, double part), void *context,
+                                    int (*progress)(void *, efface_phase, double), void *context,
                                     efface_store **store, efface_error *error) {
     efface_store_options options;
     efface_store_options_init(&options);

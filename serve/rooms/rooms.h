@@ -31,7 +31,7 @@ efface_status sv_room_open(const sv_room *room, efface_store **store, efface_sto
 
 /* The same, for long work: `progress` is that of efface_store_options. */
 efface_status sv_room_open_followed(const sv_room *room,
-                                    int (*progress)(void *context, double part), void *context,
+                                    int (*progress)(void *, efface_phase, double), void *context,
                                     efface_store **store, efface_error *error);
 
 /* Columns that values are for. */

@@ -175,7 +175,7 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
         all_read &= checked == EFFACE_OK;
-        EF_THEN(status, ef_store_progress(c->store, i + 1, sums.n, error));
+        EF_THEN(status, ef_store_progress(c->store, EFFACE_PHASE_CHECKING, i + 1, sums.n, error));
     }
     all_read &= names != NULL || sums.n == 0;
     ef_free(names);

@@ -41,7 +41,7 @@ struct efface_store {
     bool signs;
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES];
     ef_openings openings;
-    int (*progress)(void *context, double part);
+    int (*progress)(void *context, efface_phase phase, double part);
     void *progress_context;
 };
 

@@ -15,6 +15,8 @@ import unittest
 from cli_program import PROGRAM, ProgramTest
 
 LINE = re.compile(rb"\r(\[[#.]{20}\] \d+ % )?fitting, \d:\d\d(, \d:\d\d left)?\x1b\[K")
+ANY_LINE = re.compile(rb"\r(?:\[[#.]{20}\] (?P<part>\d+) % )?(?P<what>[^\r,]+), (?P<took>\d+:\d\d)"
+                      rb"(?:, (?P<left>\d+:\d\d) left)?\x1b\[K")
 
 
 class LongWork(ProgramTest):
@@ -94,6 +96,48 @@ class LongWork(ProgramTest):
         parts = [int(part) for part in re.findall(rb"(\d+) % fitting", seen)]
         self.assertGreater(len(parts), 0, seen)
         self.assertEqual(parts, sorted(parts))
+
+    def test_phases_of_a_forest(self):
+        """Every phase is named and has a bar that does not go back, and the time left does not grow
+        while nothing is heard of the work."""
+        draw = random.Random(8)
+        self.write("targets.csv", "x,y,z\n" + "".join(
+            f"{draw.random():.6f},{draw.random():.6f},{draw.random():.6f}\n" for _ in range(60000)))
+        shown = {}
+        for command in (["fit", "targets.csv", "--family", "forest", "--target", "z", "--trees", "60",
+                         "--seed", "5", "--threads", "1", "-o", "t.store"],
+                        ["verify", "t.store"]):
+            process, terminal = self.start_at_terminal(*command)
+            seen = self.read_all(terminal)
+            self.assertEqual(process.wait(), 0)
+            before = {}
+            for line in ANY_LINE.finditer(seen):
+                what, part = line["what"].decode(), int(line["part"] or -1)
+                shown.setdefault(what, []).append(part)
+                self.assertGreaterEqual(part, before.get(what, -1), seen)
+                before[what] = part
+        self.assertTrue({"fitting", "verifying default: fitting"} <= set(shown), shown)
+        for what in "fitting", "verifying default: fitting":
+            self.assertGreater(len(set(shown[what])), 2, shown)
+
+    def test_interrupted_reading(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        process, terminal = self.start_at_terminal("fit", "pipe", "-k", "2", "-o", "s.store")
+        with open(pipe, "wb", buffering=0) as feed:
+            feed.write(b"x,y\n" + b"1,2\n3,4\n" * 20000)
+            seen = b""
+            while not ANY_LINE.search(seen):
+                seen += os.read(terminal, 4096)
+            self.assertIn(b"reading, 0:0", seen)
+            process.send_signal(signal.SIGINT)
+            try:
+                while process.poll() is None:
+                    feed.write(b"5,6\n" * 20000)
+            except BrokenPipeError:
+                pass
+        self.assertEqual(process.wait(), 130)
+        self.assertFalse(os.path.exists(self.path("s.store")))
 
     def test_killed_fit(self):
         process, terminal = self.start_at_terminal(*self.long_fit)

@@ -163,7 +163,7 @@ static int create_store(choices *c, const efface_load_options *load, const effac
         model.fitted = &c->model;
         memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
         options.keep_texts = c->keep_texts;
-        cli_progress_begin("fitting", 0, 0);
+        cli_progress_begin("fitting");
         cli_watch_fit(c->params);
         /* Parameters and names that the library refuses came from the command line. */
         if (efface_store_create(c->store_path, data, load->texts, &options, &model, 1, store,
@@ -182,7 +182,7 @@ static int load_once(choices *c, efface_load_options *options, efface_data **dat
     options->missing = c->columns.missing;
     options->categories = c->columns.to_read.items;
     options->n_categories = c->columns.to_read.n;
-    cli_progress_begin("reading", 0, 0);
+    cli_progress_begin("reading");
     const int code = cli_load_parts(&c->data_paths, &c->data, options, data);
     cli_progress_end();
     return code;
@@ -264,7 +264,7 @@ static int add_model(choices *c, efface_store **store) {
     code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
     if (code == CLI_DONE) {
         const efface_new_model asked = model_of(c, &chosen);
-        cli_progress_begin("fitting", 0, 0);
+        cli_progress_begin("fitting");
         cli_watch_fit(c->params);
         if (efface_store_fit(*store, &asked, &c->model, &error) != EFFACE_OK)
             code = cli_report_wrong(&error);

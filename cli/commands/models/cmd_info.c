@@ -219,7 +219,7 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
     if (code == CLI_DONE && (name != NULL || full)) {
         code = cli_choose_model(c->store, name, &model);
         if (code == CLI_DONE) {
-            cli_progress_begin("reading", 0, 0);
+            cli_progress_begin("reading");
             code = cli_read_details(c->store, &model, &details);
             cli_progress_end();
         }

@@ -31,7 +31,7 @@ static void print_text_published(const char *path, const efface_store_report *re
 static int publish_model(efface_store *store, const efface_publishing *asked, bool as_json) {
     efface_store_report report;
     efface_error error;
-    cli_progress_begin("fitting anew", 0, 0);
+    cli_progress_begin("fitting anew");
     const efface_status status = efface_store_publish(store, asked, &report, &error);
     cli_progress_end();
     if (status != EFFACE_OK)

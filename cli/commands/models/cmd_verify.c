@@ -46,10 +46,12 @@ static void print_verdict(const verdict *v) {
 }
 
 static int compare_model(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
-    char what[EFFACE_MODEL_NAME_BYTES + 16];
+    char what[EFFACE_MODEL_NAME_BYTES + 40];
     efface_error error;
     snprintf(what, sizeof what, "verifying %s", v->model.name);
-    cli_progress_begin(what, step, n_steps);
+    if (n_steps > 1)
+        snprintf(what, sizeof what, "verifying %s (%u of %u)", v->model.name, step + 1, n_steps);
+    cli_progress_begin(what);
     const efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
     cli_progress_end();
     return cli_outcome(status, &error);

@@ -40,7 +40,7 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
         cli_say("no row was named: there is nothing to forget");
         return CLI_DONE;
     }
-    cli_progress_begin(look ? "looking" : "forgetting", 0, 0);
+    cli_progress_begin(look ? "looking" : "forgetting");
     const efface_status status =
         (look ? efface_store_preview : efface_store_forget)(store, request, report, &error);
     cli_progress_end();

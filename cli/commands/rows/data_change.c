@@ -32,7 +32,7 @@ static int send_rows(const cli_data_change *c, efface_store *store, const efface
         return code;
     code = cli_fresh_open(&list, c->change.list);
     if (code == CLI_DONE) {
-        cli_progress_begin(learns ? "learning" : "updating", 0, 0);
+        cli_progress_begin(learns ? "learning" : "updating");
         const efface_status status = (learns ? efface_store_learn : efface_store_update)(
             store, data, texts, &report, &error);
         cli_progress_end();

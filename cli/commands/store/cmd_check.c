@@ -117,7 +117,7 @@ static int read_notes(efface_store *store, findings *notes) {
 static int check_store(efface_store *store, const char *public_key, findings *f, findings *notes,
                        bool as_json) {
     efface_error error;
-    cli_progress_begin("checking", 0, 0);
+    cli_progress_begin("checking");
     const efface_status status = efface_store_check(store, take_note, f, &error);
     cli_progress_end();
     if (status != EFFACE_OK)

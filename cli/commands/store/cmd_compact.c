@@ -10,7 +10,7 @@ static int compact_store(efface_store *store, uint64_t *before, uint64_t *after)
     if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
         return cli_report_error(&error);
     *before = info.file_bytes;
-    cli_progress_begin("compacting", 0, 0);
+    cli_progress_begin("compacting");
     const efface_status status = efface_store_compact(store, &error);
     cli_progress_end();
     if (status != EFFACE_OK || efface_store_get_info(store, &info, &error) != EFFACE_OK)

@@ -141,7 +141,7 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
     if (told.advice == NULL && (!load.missing || load.n_complete != 0))
         told.advice = "name columns that are not values with --id, --owner, --weight and --label; "
                       "values may be missing if all models of the store were fitted with --missing";
-    cli_progress_begin("reading", 0, 0);
+    cli_progress_begin("reading");
     int code = cli_load_data(path, &told, &load, &loaded);
     cli_progress_end();
     cli_wipe(&load, sizeof load);

@@ -63,7 +63,8 @@ int interrupted(void *context) {
     return raised;
 }
 
-int store_interrupted(void *context, double part) {
+int store_interrupted(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)part;
     return interrupted(context);
 }

@@ -55,7 +55,7 @@ void gate_leave(gate *g, PyThreadState *state);
 /* For efface_params: true, with the exception set, if a signal handler raised one. The other
  * is the same for efface_store_options. */
 int interrupted(void *context);
-int store_interrupted(void *context, double part);
+int store_interrupted(void *context, efface_phase phase, double part);
 
 /* ------------------------------------------------------------------ py_buffers.c */
 

@@ -88,6 +88,8 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
         options = &defaults;
     efface_status status = check_options(options, error);
     format found = CSV;
+    reader->progress = options->progress;
+    reader->progress_context = options->progress_context;
     EF_THEN(status, tell_format(reader, &found, error));
     if (status != EFFACE_OK)
         return status;

@@ -261,10 +261,22 @@ void ef_reader_close(ef_reader *reader) {
     *reader = (ef_reader){.file = -1};
 }
 
+static efface_status tell_part(const ef_reader *reader, efface_error *error) {
+    const double part = reader->size_known && reader->n_source_bytes >= reader->n_source_read &&
+                                reader->n_source_bytes > 0
+                            ? (double)reader->n_source_read / (double)reader->n_source_bytes
+                            : -1.0;
+    return reader->progress == NULL || reader->progress(reader->progress_context, part) == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted while %s was read",
+                         reader->name);
+}
+
 efface_status ef_reader_fill(ef_reader *reader, size_t n_bytes, efface_error *error) {
     if (ef_reader_available(reader) >= n_bytes || reader->ended)
         return EFFACE_OK;
-    efface_status status = reserve_bytes(reader, n_bytes, error);
+    efface_status status = tell_part(reader, error);
+    EF_THEN(status, reserve_bytes(reader, n_bytes, error));
     while (status == EFFACE_OK && reader->end < n_bytes && !reader->ended)
         status = reader->gzipped ? append_inflated(reader, error) : append_plain(reader, error);
     return status;

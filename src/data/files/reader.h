@@ -29,7 +29,9 @@ typedef struct ef_reader {
     size_t chunk_bytes; /* the most that the source gives at a time */
     bool size_known;    /* the source is a regular file or memory: it has n_source_bytes bytes, */
     uint64_t n_source_bytes;
-    uint64_t n_source_read; /* of which so many were read */
+    uint64_t n_source_read;                      /* of which so many were read */
+    int (*progress)(void *context, double part); /* as in efface_load_options */
+    void *progress_context;
 
     bool gzipped;
     bool in_member;        /* the gzip member that was begun is not complete */

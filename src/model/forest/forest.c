@@ -416,7 +416,7 @@ static efface_status run_job(job *j, ef_pool *pool, efface_error *error) {
             if (j->failed[w])
                 status = ef_fail_memory(error);
         j->first += at_once;
-        if (status == EFFACE_OK && common->progress != NULL)
+        if (status == EFFACE_OK && common->progress != NULL && !j->only_chain)
             ef_tell(&progress, (double)j->first / (double)n);
     }
     return status;

@@ -34,19 +34,29 @@ efface_status ef_store_may_write(const efface_store *store, efface_error *error)
                                    "the store was opened for reading only; open it for writing");
 }
 
-efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
-                                efface_error *error) {
+const char *efface_phase_name(efface_phase phase) {
+    static const char *const names[] = {
+        [EFFACE_PHASE_READING] = "reading rows",     [EFFACE_PHASE_WRITING] = "writing rows",
+        [EFFACE_PHASE_FITTING] = "fitting",          [EFFACE_PHASE_CHANGING] = "changing models",
+        [EFFACE_PHASE_CHECKING] = "checking models",
+    };
+    const size_t n = sizeof names / sizeof names[0];
+    return phase >= EFFACE_PHASE_READING && (size_t)phase < n ? names[phase] : "";
+}
+
+efface_status ef_store_progress(const efface_store *store, efface_phase phase, uint64_t done,
+                                uint64_t of, efface_error *error) {
     if (store->progress == NULL)
         return EFFACE_OK;
     const double part = of != 0 ? (double)done / (double)of : -1.0;
-    return store->progress(store->progress_context, part) == 0
+    return store->progress(store->progress_context, phase, part) == 0
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
 }
 
 static void tell_caller(void *context, double part) {
     ef_telling *const t = context;
-    if (t->store->progress(t->store->progress_context, part) != 0)
+    if (t->store->progress(t->store->progress_context, t->phase, part) != 0)
         t->interrupted = true;
 }
 
@@ -54,8 +64,9 @@ static int caller_interrupts(void *context) {
     return ((ef_telling *)context)->interrupted;
 }
 
-void ef_store_tell(const efface_store *store, efface_params *params, ef_telling *telling) {
-    *telling = (ef_telling){store, false};
+void ef_store_tell(const efface_store *store, efface_phase phase, efface_params *params,
+                   ef_telling *telling) {
+    *telling = (ef_telling){store, phase, false};
     if (store->progress == NULL)
         return;
     params->progress = tell_caller;

@@ -25,17 +25,20 @@ efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error
 efface_status ef_store_check_process(const efface_store *store, efface_error *error);
 efface_status ef_store_may_write(const efface_store *store, efface_error *error);
 
-/* Has a fit tell the caller of the store how much is done, and ask whether to go on. `telling` is
- * to outlive the parameters. Does nothing if the caller does not want to know. */
+/* Has a model with these parameters tell the caller of the store how much of its work is done, and
+ * ask whether to go on. `telling` is to outlive the parameters and the model. Does nothing if the
+ * caller does not want to know. */
 typedef struct ef_telling {
     const efface_store *store;
+    efface_phase phase;
     bool interrupted;
 } ef_telling;
 
-void ef_store_tell(const efface_store *store, efface_params *params, ef_telling *telling);
+void ef_store_tell(const efface_store *store, efface_phase phase, efface_params *params,
+                   ef_telling *telling);
 
 /* Tells the caller how much of long work is done. */
-efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
-                                efface_error *error);
+efface_status ef_store_progress(const efface_store *store, efface_phase phase, uint64_t done,
+                                uint64_t of, efface_error *error);
 
 #endif

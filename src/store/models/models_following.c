@@ -111,6 +111,7 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
     efface_status status = ef_record_read(f->store, name, true, &record, error);
     if (status != EFFACE_OK)
         return status;
+    ef_store_tell(f->store, EFFACE_PHASE_CHANGING, record.params, &f->telling);
     *seals += record.seal;
     memcpy(report->name, record.name, sizeof report->name);
     report->family = record.family->number;

@@ -2,6 +2,7 @@
 #ifndef EF_MODELS_FOLLOWING_H
 #define EF_MODELS_FOLLOWING_H
 
+#include "store/file/transactions.h"
 #include "store/models/records.h"
 
 /* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
@@ -35,6 +36,7 @@ typedef struct ef_following {
     const ef_row_change *change;
     ef_waiting_model *waiting;
     size_t n_waiting;
+    ef_telling telling; /* of models that change */
 } ef_following;
 
 /* What following is made of: room for n models that may wait, and for their reports; trying those

@@ -244,7 +244,7 @@ static efface_status load_rows_and_model(efface_store *store, const char *name, 
     status = ef_store_end(store, status, error);
     EF_THEN(status, store->parts->join(store, rows, true, error));
     if (status == EFFACE_OK && telling != NULL)
-        ef_store_tell(store, record.params, telling);
+        ef_store_tell(store, EFFACE_PHASE_FITTING, record.params, telling);
     if (status == EFFACE_OK && name != NULL)
         status = ef_record_hot(&record, rows, &found, error);
     ef_record_free(&record);

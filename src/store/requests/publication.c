@@ -52,7 +52,7 @@ static efface_status fit_anew(efface_store *store, ef_record *record, const effa
                               efface_model **model, efface_error *error) {
     ef_telling telling;
     randombytes_buf(&record->params->seed, sizeof record->params->seed);
-    ef_store_tell(store, record->params, &telling);
+    ef_store_tell(store, EFFACE_PHASE_FITTING, record->params, &telling);
     efface_status status = ef_model_fit(data, record->params, model, error);
     if (status == EFFACE_OK && efface_model_get_info(*model).n_numbers == 0)
         status = fail_predicts_nothing(*model, record->name, error);

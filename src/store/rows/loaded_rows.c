@@ -57,7 +57,7 @@ static efface_status load_buckets(efface_store *store, sqlite3_stmt *rows, sqlit
         if (kept != NULL)
             kept[b] = is;
         if (status == EFFACE_OK && b % 32 == 0)
-            status = ef_store_progress(store, b, n_buckets, error);
+            status = ef_store_progress(store, EFFACE_PHASE_READING, b, n_buckets, error);
     }
     if (status == EFFACE_OK && (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
         status = ef_store_corrupt(error, "its rows do not match their checksum");

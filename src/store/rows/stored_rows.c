@@ -143,7 +143,7 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
         ledger_add(&l, store, &row, false, texts);
         status = insert_row(store, statement, places[i].bucket, &row, error);
         if (status == EFFACE_OK && i % EF_BATCH_ROWS == 0)
-            status = ef_store_progress(store, i, n, error);
+            status = ef_store_progress(store, EFFACE_PHASE_WRITING, i, n, error);
     }
     EF_THEN(status, ledger_apply(&l, store, error));
     (void)sqlite3_finalize(statement);

@@ -140,7 +140,8 @@ typedef struct pauser {
     int says, hears;
 } pauser;
 
-static int pause_once(void *context, double part) {
+static int pause_once(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)part;
     pauser *const p = context;
     char byte = 0;
@@ -200,7 +201,8 @@ static void a_maker_that_lives(void **state) {
 
 /* ---------------------------------------------------------------- what is there already */
 
-static int put_in_the_way(void *context, double part) {
+static int put_in_the_way(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)part;
     if (!is_there(STORE))
         write_image(in_folder(STORE), context, strlen(context));
@@ -253,7 +255,8 @@ static void what_is_there_stays(void **state) {
 
 /* ---------------------------------------------------------------- attempts that fail */
 
-static int interrupt(void *context, double part) {
+static int interrupt(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)part;
     unsigned *const left = context;
     return --*left == 0;

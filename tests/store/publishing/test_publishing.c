@@ -499,7 +499,8 @@ static bool is_locked(const char *path) {
     return WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 
-static int publish_over_it(void *context, double part) {
+static int publish_over_it(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)context;
     (void)part;
     efface_error why = {.message = ""};
@@ -566,7 +567,8 @@ static void a_model_without_centroids_is_refused(void **state) {
     efface_store_close(store);
 }
 
-static int stop_at_once(void *context, double part) {
+static int stop_at_once(void *context, efface_phase phase, double part) {
+    (void)phase;
     ++*(unsigned *)context;
     return part > 0.0;
 }

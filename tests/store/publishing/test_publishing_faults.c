@@ -354,7 +354,8 @@ static void calls_for_the_file_fail(void **state) {
 }
 
 /* Another file comes to the place while the model is fitted: it stays, and nothing was changed. */
-static int take_the_place(void *context, double part) {
+static int take_the_place(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)context;
     (void)part;
     write_image(in_folder(PUBLISHED), old_bytes, sizeof old_bytes);

@@ -367,7 +367,8 @@ static void check_all_failed(const group *g, efface_status status, const char *w
         check_status(&g->changes[i], status, words);
 }
 
-static int stop_at_once(void *context, double part) {
+static int stop_at_once(void *context, efface_phase phase, double part) {
+    (void)phase;
     (void)context;
     (void)part;
     return 1;

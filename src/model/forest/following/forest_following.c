@@ -60,6 +60,7 @@ static unsigned threads_for(const ef_forest *f, size_t n_rows) {
 static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint64_t *n_visited,
                                 efface_error *error) {
     const efface_params *const common = &r->forest->params->common;
+    ef_progress progress = {.told = common->progress, .context = common->interrupt_context};
     const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
     ef_pool *const pool = ef_pool_create(threads_for(r->forest, r->n_rows));
     const unsigned n = pool != NULL ? ef_pool_size(pool) : 0;
@@ -81,6 +82,8 @@ static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint
             if (followers[w].failed)
                 status = ef_fail_memory(error);
         team.first += at_once;
+        if (status == EFFACE_OK && common->progress != NULL)
+            ef_tell(&progress, (double)team.first / (double)r->forest->n_trees);
     }
     for (unsigned w = 0; followers != NULL && w < n; w++) {
         *n_visited += followers[w].n_visited;
