@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SERVICE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
@@ -59,8 +60,8 @@ class Reply:
 
 
 class Client:
-    """A connection that stays open between requests. `token` may be None. It is made anew when the
-    service has closed it, but a request is never sent twice."""
+    """A connection that stays open between requests. `token` may be None. It is opened again when
+    the service has closed it, but a request is never sent twice."""
 
     def __init__(self, port, token=None, timeout=60):
         self.port = port
@@ -74,7 +75,12 @@ class Client:
             self.connection = None
 
     def ask(self, method, path, body=None, headers=None):
-        """Sends a request and returns the Reply. `body` is bytes, a text, or what JSON can hold."""
+        """Sends a request and returns the Reply."""
+        self.send(method, path, body, headers)
+        return self.receive()
+
+    def send(self, method, path, body=None, headers=None):
+        """Sends a request. `body` is bytes, a text, or what JSON can hold."""
         headers = dict(headers or {})
         given = {name.lower() for name in headers}
         if self.token and "authorization" not in given:
@@ -90,6 +96,13 @@ class Client:
                                                          timeout=self.timeout)
         try:
             self.connection.request(method, path, body, headers)
+        except BaseException:
+            self.close()
+            raise
+
+    def receive(self):
+        """The reply to what was sent."""
+        try:
             reply = Reply(self.connection.getresponse())
         except BaseException:
             self.close()
@@ -210,6 +223,14 @@ class ServiceTest(unittest.TestCase):
         self.service = Service(self.folder, stores or ("people.store",), *options, **more)
         self.addCleanup(self.service.end, signal.SIGKILL)
         return self.service
+
+    def settle(self, role):
+        """Returns when what this role has sent before has gone through the threads of the service,
+        which take the requests of a token in their order."""
+        client = self.client(role)
+        for _ in range(4):
+            self.good(client.get("/v1/jobs"))
+            time.sleep(0.05)
 
     def stop(self):
         """SIGTERM must end the service with 0."""

@@ -170,8 +170,13 @@ class RunningTest(ServiceTest):
 
     def test_a_token_that_ends_while_the_service_runs(self):
         self.start()
-        client = self.service.client(self.make_token("late", "read", expires="1s"))
-        self.good(client.get("/v1/me"))
+        # On a machine that is busy a token may have ended before it is used.
+        for seconds in (1, 5, 25):
+            client = self.service.client(self.make_token(f"late{seconds}", "read",
+                                                         expires=f"{seconds}s"))
+            if (first := client.get("/v1/me")).status == 200:
+                break
+        self.good(first)
         while (reply := client.get("/v1/me")).status == 200:
             time.sleep(0.05)
         self.refused(reply, 401, "expired_token")
@@ -340,7 +345,7 @@ class RunningTest(ServiceTest):
         health = [line for line in sums if line.get("action") == "health"]
         self.assertEqual([(line["event"], line["count"]) for line in health], [("requests", 5)])
 
-    def test_the_audit_log_is_opened_anew(self):
+    def test_the_audit_log_is_opened_again(self):
         self.start()
         forget = "/v1/stores/people/forget"
         self.good(self.client("erase").post(forget, {"ids": [1]}))
