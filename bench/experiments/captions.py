@@ -24,16 +24,15 @@ DEFINITIONS = [
     "Methods: *k-means* is k-means++ and Lloyd's iterations. As in the paper it runs to "
     "convergence (which the paper does not define: here, until nothing changes) where quality is measured, and makes 10 iterations where time is. *k-means, "
     "forgetting* is k-means with 10 iterations, kept up to date by efface (method `lloyd`). "
-    "*Q-k-means* is the paper's quantized k-means (method `quantized`): *exact* as efface does it, "
-    "and with *fresh randomness* at each retraining, as in the paper, which is **not "
-    "exact**, neither by bytes nor in distribution (docs/why/shortcuts.md, section 1). The fresh draw "
-    "is all that this method takes from the paper's deletion; its training, sums and checks are "
-    "efface's (docs/why/paper.md, sections 3 and 4). *DC-k-means* is "
-    "the paper's divide-and-conquer k-means (method `tree`, one level, centroids not weighed): "
-    "*exact* with kept randomness; *paper-literal* with fresh randomness for each node between "
-    "leaf and root, which is not the law of bytes but is exact in distribution as long as requests "
-    "are chosen independently of the model. A model with fresh randomness is verified against "
-    "its last draw. There are also trees with weighed centroids and with quantized leaves. "
+    "*Q-k-means* is the paper's quantized k-means (method `quantized`), *exact* as efface does it. "
+    "*DC-k-means* is the paper's divide-and-conquer k-means (method `tree`, one level, centroids "
+    "not weighed), *exact* too. Beside each stands the same *as printed*: a program of its own, "
+    "`efface-as-printed` (bench/paper), does what Algorithms 1 to 7 print, line by line, on efface's "
+    "kernels and on rows that were scaled once beforehand. Q-k-means as printed is **not exact**, neither by bytes nor in distribution "
+    "(docs/why/shortcuts.md); *as programmed* is the same with the reading of the print that the "
+    "authors' program takes. DC-k-means as printed is exact in distribution as long as "
+    "requests are chosen independently of the model. Nothing of these is verified, for their state "
+    "depends on history. There are also trees with weighed centroids and with quantized leaves. "
     "*pyramid* is efface's own (docs/definition/numerics.md, section 7). All methods draw plain k-means++ "
     "seeds here, as the paper's do; by default efface tries several rows for each seed. "
     "docs/why/paper.md lists where efface departs from the paper's algorithms.",
@@ -74,10 +73,8 @@ QUALITY = {
 }
 MILESTONES = "The same at each milestone: after so many deletions"
 AGREEMENT = (
-    "What is compared is what can differ: k-means, except for its loss, Q-k-means with fresh "
-    "randomness and DC-k-means as printed, on celltype, covtype, mnist and gaussian. For Q-k-means "
-    "that compares efface's training with the paper's program, and says nothing of the paper's "
-    "text. The last set is drawn with "
+    "What is compared is what can differ: k-means, except for its loss, and Q-k-means and DC-k-means "
+    "as printed and as programmed, on celltype, covtype, mnist and gaussian. The last set is drawn with "
     "the paper's parameters but is not the paper's file; how much two such draws differ is in no "
     "standard error. The standard error of a difference is that "
     "of both means together. With five replicates on each side about one in twelve of means with "
@@ -143,8 +140,7 @@ EFFICIENCY = (
 EFFICIENCY_NOTE = (
     "Exponents ± their standard errors, from four numbers of rows: with so few points an error is "
     "known only roughly. It holds if the exponent over training / m is at most 0, up to two "
-    "standard errors. The corollaries are about the paper's own algorithms; the lines with fresh "
-    "randomness and *paper-literal* come nearest to these."
+    "standard errors. The corollaries are about the paper's own algorithms: the lines *as printed*."
 )
 LOSS_BOUND = (
     "Corollary 4.1.1 bounds the expected loss of Q-k-means with k-means++ seeds by "
@@ -179,7 +175,7 @@ FIGURES = {
         "Figure 2: retrainings",
         "How many of the first so many requests were not answered by correcting sums: the mean of "
         "the replicates. Exact Q-k-means computes parts of the model again at such a request, "
-        "Q-k-means with fresh randomness all of it."),
+        "Q-k-means as printed all of it."),
     "figure2_stream": (
         "Figure 2, request by request: which of them cost work",
         "The stream of {deletions} requests from left to right, one thin row for each replicate of "

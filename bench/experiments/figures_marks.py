@@ -14,7 +14,7 @@ from .results import SETS, number
 
 BAND, BAND_GAP, SET_GAP = 22, 4, 16
 ACTIONS = {"repaired": ("#D55E00", 0.62), "refitted": ("#000000", 0.95)}  # colour, length
-BANDS = {"quantized": "exact", "quantized_fresh": "fresh randomness"}
+BANDS = {"quantized": "exact", "quantized_printed": "as printed"}
 
 
 def stream_sets(source):

@@ -32,9 +32,10 @@ METHODS = {
     "kmeans": Look("k-means", "#000000", "solid", 0),
     "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,4)", 11),
     "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
-    "quantized_fresh": Look("Q-k-means, fresh randomness (not exact)", "#E69F00", "(3,4)", 4),
+    "quantized_printed": Look("Q-k-means, as printed", "#E69F00", "(3,4)", 4),
+    "quantized_program": Look("Q-k-means, as programmed", "#999933", "(16,4,3,4,3,4)", 12),
     "tree": Look("DC-k-means, exact", "#0072B2", "solid", 7),
-    "tree_fresh": Look("DC-k-means, paper-literal", "#882255", "(2,3)", 10),
+    "tree_printed": Look("DC-k-means, as printed", "#882255", "(2,3)", 10),
     "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),
     "tree_quantized": Look("DC-k-means, quantized leaves", "#56B4E9", "(7,4)", 6),
     "pyramid": Look("pyramid", "#009E73", "solid", 9),
@@ -49,10 +50,11 @@ SETS = {
     "postures_part": Look("postures_part", "#882255", "(2,3)", 12),
     "botnet_sample": Look("botnet_sample", "#56B4E9", "(9,3)", 10),
 }
-NOT_EXACT = {"quantized_fresh": "no", "tree_fresh": "in distribution"}  # by the law of bytes
+NOT_EXACT = {"quantized_printed": "no", "quantized_program": "no",  # by the law of bytes
+             "tree_printed": "in distribution"}
 
 # For methods and sets that are not listed above.
-SPARE = [("#999933", "(2,3)", 8), ("#AA4499", "(12,3)", 15), ("#44AA99", "(5,3)", 14)]
+SPARE = [("#661100", "(2,3)", 8), ("#AA4499", "(12,3)", 15), ("#44AA99", "(5,3)", 14)]
 
 # How sets are marked that are not the paper's, by kind, and what the marks mean.
 STAND_IN = "† stand-in: generated with the paper's N, D, K; not comparable with the paper's data"
@@ -151,7 +153,7 @@ def number(row, field):
 
 
 def method_key(text):
-    """`quantized fresh` and `quantized_fresh` are the same method; unknown ones are as they are."""
+    """`quantized printed` and `quantized_printed` are the same method; unknown ones are as they are."""
     key = re.sub(r"[^a-z0-9]+", "_", text.strip().lower())
     key = {"k_means": "kmeans"}.get(key, key)
     return key if key in METHODS else text
@@ -192,9 +194,7 @@ def notes_on(rows):
 
 
 def is_exact(row):
-    """A table that does not say leaves it to the method."""
-    said = (row.get("exact") or "").strip().lower()
-    return said not in ("0", "no", "false") if said else row["method"] not in NOT_EXACT
+    return row["method"] not in NOT_EXACT
 
 
 # ---------------------------------------------------------------- numbers

@@ -39,21 +39,24 @@ def duration(seconds):
 class Runner:
     def __init__(self, folder, bench, peers):
         self.folder = Path(folder)
-        self.programs = {"bench": [str(bench)], "peers": [sys.executable, str(peers)]}
+        self.programs = {"bench": [str(bench)], "peers": [sys.executable, str(peers)],
+                         "printed": [str(Path(bench).with_name("efface-as-printed"))]}
         if not Path(bench).exists():
             raise Failure(f"there is no {bench}: build it with make, or use --bench")
-        self.marks = {name: fingerprint(words[-1]) for name, words in self.programs.items()}
+        self.marks = {name: fingerprint(words[-1]) for name, words in self.programs.items()
+                      if Path(words[-1]).exists()}
         self.programs["peers"] += ["--bench", str(bench), "--json"]
         self.results = {}
 
     def shown(self, run):
         """The command as a reader may repeat it."""
-        program = "efface-bench" if run.program == "bench" else "bench/kmeans/peers.py"
+        program = {"bench": "efface-bench", "printed": "efface-as-printed",
+                   "peers": "bench/kmeans/peers.py"}[run.program]
         return shlex.join([program, *map(shown_path, run.arguments)])
 
     def head(self, run):
         files = [word for word in run.arguments if "/" in word and Path(word).is_file()]
-        return {"command": list(run.arguments), "program": self.marks[run.program],
+        return {"command": list(run.arguments), "program": self.marks.get(run.program),
                 "files": [fingerprint(word) for word in files]}
 
     def kept(self, run):

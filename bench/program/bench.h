@@ -38,7 +38,6 @@ typedef enum bench_kind {
     BENCH_REAL,   /* double */
     BENCH_METHOD, /* efface_method */
     BENCH_SCALE,  /* efface_scale */
-    BENCH_REDRAW, /* efface_redraw */
     BENCH_ORDER,  /* bench_order */
     BENCH_LIST,   /* bench_list: whole numbers with commas between them */
     BENCH_FLAG,   /* bool */
@@ -152,6 +151,10 @@ bool bench_is_watched(void);
 /* How well the clusters of a model agree with the labels of the rows that have one. */
 efface_status bench_nmi(const efface_model *model, const efface_data *data, double *nmi,
                         efface_error *error);
+
+/* The same of the clusters `found`, one for each position, which are overwritten. */
+efface_status bench_nmi_of(uint32_t *found, const efface_data *data, double *nmi,
+                           efface_error *error);
 
 /* Writes a number of a JSON object to standard output, null for one that is not there; and a field
  * with its name after a comma. */

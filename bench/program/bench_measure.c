@@ -105,20 +105,17 @@ static void number_labels(size_t n, const int64_t *labels, int64_t *sorted, uint
     }
 }
 
-efface_status bench_nmi(const efface_model *model, const efface_data *data, double *nmi,
-                        efface_error *error) {
+efface_status bench_nmi_of(uint32_t *found, const efface_data *data, double *nmi,
+                           efface_error *error) {
     const size_t n = efface_data_n_rows(data);
-    uint32_t *const found = malloc(n * sizeof *found);
     uint32_t *const given = malloc(n * sizeof *given);
     int64_t *const labels = malloc(n * sizeof *labels);
     int64_t *const sorted = malloc(n * sizeof *sorted);
     efface_status status = EFFACE_OK;
-    if (n != 0 && (found == NULL || given == NULL || labels == NULL || sorted == NULL))
+    if (n != 0 && (given == NULL || labels == NULL || sorted == NULL)) {
         status = bench_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = efface_kmeans_labels(model, data, found, error);
-    if (status != EFFACE_OK)
         goto out;
+    }
     size_t n_labelled = 0; /* rows without a label say nothing */
     for (size_t i = 0; i < n; i++) {
         const int64_t label = efface_data_row(data, i).label;
@@ -131,10 +128,24 @@ efface_status bench_nmi(const efface_model *model, const efface_data *data, doub
         number_labels(n_labelled, labels, sorted, given);
     status = efface_nmi(n_labelled, found, given, nmi, error);
 out:
-    free(found);
     free(given);
     free(labels);
     free(sorted);
+    return status;
+}
+
+efface_status bench_nmi(const efface_model *model, const efface_data *data, double *nmi,
+                        efface_error *error) {
+    const size_t n = efface_data_n_rows(data);
+    uint32_t *const found = malloc(n * sizeof *found);
+    efface_status status = EFFACE_OK;
+    if (n != 0 && found == NULL)
+        status = bench_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_labels(model, data, found, error);
+    if (status == EFFACE_OK)
+        status = bench_nmi_of(found, data, nmi, error);
+    free(found);
     return status;
 }
 

@@ -41,7 +41,6 @@ static efface_status measure_baseline(replicate *r, efface_error *error) {
     efface_kmeans_params params = r->params;
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = BASELINE_ITERATIONS;
-    params.redraw = EFFACE_REDRAW_SAME;
     return online_measure_baseline(&r->run, fit_kmeans, &params, error);
 }
 
@@ -75,7 +74,6 @@ static efface_status measure_converged(replicate *r, efface_error *error) {
     efface_kmeans_params params = r->params;
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = 0;
-    params.redraw = EFFACE_REDRAW_SAME;
     efface_model *converged = NULL;
     efface_status status = efface_kmeans_fit(data, &params, &converged, error);
     if (status == EFFACE_OK)
@@ -227,7 +225,6 @@ int bench_online(int n_arguments, char **arguments) {
         ONLINE_COMMON_OPTIONS(o.common),
         BENCH_FIT_OPTIONS(o.params),
         {"--family", BENCH_TEXT, (void *)&family},
-        {"--redraw", BENCH_REDRAW, &o.params.redraw},
         {"--height", BENCH_LIST, &o.heights},
         {"--width", BENCH_LIST, &o.widths},
         {"--order", BENCH_ORDER, &o.order},

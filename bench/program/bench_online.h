@@ -127,6 +127,12 @@ efface_status online_measure_baseline(online_run *run, online_fit *fit, const vo
 efface_status online_forget(online_run *run, size_t n_ids, uint32_t height, efface_report *report,
                             efface_error *error);
 
+/* Counts an action, after the time of its request was noted. */
+void online_count_action(online_result *result, efface_action action);
+
+/* Sums up times. False if memory is short. */
+bool online_sum_up(online_result *result);
+
 /* After the last request: sums up times, and compares the state with that of a fresh fit. */
 efface_status online_finish(online_run *run, efface_error *error);
 

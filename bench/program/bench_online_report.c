@@ -31,8 +31,6 @@ void online_print_help(void) {
         "  --scale none|minmax, --iters T (10), --epsilon E\n"
         "  --candidates C   rows tried for each seed (1); 0: 2 + log k\n"
         "  --gamma G        quantized\n"
-        "  --redraw fresh   fresh randomness as in the paper: quantized is then NOT EXACT,\n"
-        "                   tree is exact in distribution only\n"
         "  --rate R         pyramid: part of the rows in the sample\n"
         "  --passes P       pyramid: passes over all rows\n"
         "  --starts S       pyramid: seedings tried on the sample\n"
@@ -159,13 +157,12 @@ void online_put_requests(const online_result *r) {
 
 void online_print_json(const online_result *r, const online_options *options) {
     const efface_kmeans_params *const params = &options->params;
-    printf("{\"bench\":\"online\",\"method\":\"%s\",\"exact\":%s,\"n\":%" PRIu64 ",\"d\":%" PRIu32
+    printf("{\"bench\":\"online\",\"method\":\"%s\",\"n\":%" PRIu64 ",\"d\":%" PRIu32
            ",\"k\":%" PRIu32 ",\"scale\":\"%s\",\"threads\":%" PRIu32
            ",\"kernels\":\"%s\",\"compiler\":\"%s\"",
-           bench_method_name(params->method),
-           params->redraw == EFFACE_REDRAW_SAME ? "true" : "false", r->n_rows, r->n_columns,
-           r->n_clusters, bench_scale_name(params->scale), params->common.n_threads,
-           efface_kernels_name(), bench_compiler());
+           bench_method_name(params->method), r->n_rows, r->n_columns, r->n_clusters,
+           bench_scale_name(params->scale), params->common.n_threads, efface_kernels_name(),
+           bench_compiler());
     printf(",\"order\":\"%s\",\"deletions\":%" PRIu32 ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64
            ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
            bench_order_name(options->order), options->common.deletions, options->common.batch,
@@ -199,15 +196,11 @@ void online_print_json(const online_result *r, const online_options *options) {
 
 void online_print_head(const online_result *first, const online_options *options) {
     const efface_kmeans_params *const params = &options->params;
-    printf("%s%s, %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters, scale %s, %" PRIu32
+    printf("%s, %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters, scale %s, %" PRIu32
            " thread%s, %s kernels\n",
-           bench_method_name(params->method),
-           params->redraw == EFFACE_REDRAW_SAME   ? ""
-           : params->method == EFFACE_METHOD_TREE ? " with fresh redraw, exact in distribution only"
-                                                  : " with fresh redraw, NOT EXACT",
-           first->n_rows, first->n_columns, first->n_clusters, bench_scale_name(params->scale),
-           params->common.n_threads, params->common.n_threads == 1 ? "" : "s",
-           efface_kernels_name());
+           bench_method_name(params->method), first->n_rows, first->n_columns, first->n_clusters,
+           bench_scale_name(params->scale), params->common.n_threads,
+           params->common.n_threads == 1 ? "" : "s", efface_kernels_name());
     if (params->method == EFFACE_METHOD_TREE)
         printf("height %" PRIu32 ", width %" PRIu32 ", leaves %s, other nodes %s%s\n",
                params->tree.height, first->width, bench_method_name(params->tree.leaf_method),

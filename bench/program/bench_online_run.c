@@ -87,11 +87,16 @@ static bool is_at_leaf(const efface_report *report, uint32_t height) {
     return strcmp(report->where, leaves) == 0;
 }
 
-efface_status online_forget(online_run *r, size_t n_ids, uint32_t height, efface_report *report,
-                            efface_error *error) {
+void online_count_action(online_result *result, efface_action action) {
     static const char letters[] = {[EFFACE_ACTION_UNTOUCHED] = 'u',
                                    [EFFACE_ACTION_REPAIRED] = 'r',
                                    [EFFACE_ACTION_REFITTED] = 'f'};
+    result->request_actions[result->n_requests++] = letters[action];
+    result->n_actions[action]++;
+}
+
+efface_status online_forget(online_run *r, size_t n_ids, uint32_t height, efface_report *report,
+                            efface_error *error) {
     online_result *const result = r->result;
     const efface_request request = {.ids = r->ids, .n_ids = n_ids};
     const double begin = bench_now();
@@ -99,8 +104,7 @@ efface_status online_forget(online_run *r, size_t n_ids, uint32_t height, efface
     result->request_seconds[result->n_requests] = bench_now() - begin;
     if (status != EFFACE_OK)
         return status;
-    result->request_actions[result->n_requests++] = letters[report->action];
-    result->n_actions[report->action]++;
+    online_count_action(result, report->action);
     if (report->action != EFFACE_ACTION_UNTOUCHED)
         count_reason(result, report->reason);
     result->rows_visited_mean += (double)report->rows_visited;
@@ -109,12 +113,11 @@ efface_status online_forget(online_run *r, size_t n_ids, uint32_t height, efface
     return EFFACE_OK;
 }
 
-efface_status online_finish(online_run *r, efface_error *error) {
-    online_result *const result = r->result;
-    const size_t n = (size_t)result->n_requests, n_left = efface_data_n_rows(r->data);
+bool online_sum_up(online_result *result) {
+    const size_t n = (size_t)result->n_requests;
     double *const sorted = malloc(n * sizeof *sorted);
     if (sorted == NULL)
-        return bench_fail_memory(error);
+        return false;
     for (size_t i = 0; i < n; i++)
         result->delete_seconds += sorted[i] = result->request_seconds[i];
     result->us_mean = 1e6 * result->delete_seconds / (double)n;
@@ -122,9 +125,17 @@ efface_status online_finish(online_run *r, efface_error *error) {
     result->us_p99 = 1e6 * sorted[(99 * n + 99) / 100 - 1];
     result->us_max = 1e6 * sorted[n - 1];
     result->rows_visited_mean /= (double)n;
+    free(sorted);
+    return true;
+}
+
+efface_status online_finish(online_run *r, efface_error *error) {
+    online_result *const result = r->result;
+    const size_t n_left = efface_data_n_rows(r->data);
+    if (!online_sum_up(result))
+        return bench_fail_memory(error);
     result->state_bytes_per_row =
         n_left != 0 ? (double)efface_model_state_bytes(r->model) / (double)n_left : (double)NAN;
-    free(sorted);
     return efface_model_verify(r->model, r->data, &result->difference, error);
 }
 

@@ -9,13 +9,10 @@
 /* The words of each enum in its order, ended by NULL. */
 static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
 static const char *const scales[] = {"none", "minmax", NULL};
-static const char *const redraws[] = {"same", "fresh", NULL};
 static const char *const orders[] = {"uniform", "seeds", "sample", "cluster",
                                      "oldest",  "edges", NULL};
-static const char *const *const words_of[] = {[BENCH_METHOD] = methods,
-                                              [BENCH_SCALE] = scales,
-                                              [BENCH_REDRAW] = redraws,
-                                              [BENCH_ORDER] = orders};
+static const char *const *const words_of[] = {
+    [BENCH_METHOD] = methods, [BENCH_SCALE] = scales, [BENCH_ORDER] = orders};
 
 const char *bench_method_name(efface_method method) {
     return methods[method];
@@ -92,7 +89,6 @@ static bool read_value(const bench_option *option, const char *text) {
     }
     case BENCH_METHOD:
     case BENCH_SCALE:
-    case BENCH_REDRAW:
     case BENCH_ORDER: return read_word(option, text);
     case BENCH_LIST: return read_list(text, option->value);
     case BENCH_FLAG:

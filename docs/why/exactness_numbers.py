@@ -8,7 +8,6 @@ One of the pages must contain each line that is printed here (line breaks do not
 has a fraction or decimal number that is not in one of these lines.
 """
 
-import csv
 import re
 import sys
 from fractions import Fraction
@@ -17,7 +16,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PAGES = [HERE / "exactness.md", HERE / "shortcuts.md"]
-EVENTS = HERE.parent / "measured" / "results" / "figure2_stream.csv"
 
 
 # ---------------------------------------------------------------- tools
@@ -256,20 +254,6 @@ def event_numbers():
     )
 
 
-def counted_events():
-    """The requests of the paper's experiments that changed more than sums (figure 2 of the report)."""
-    counts, sets = {}, {}
-    if not EVENTS.exists():
-        return
-    lines = [x for x in EVENTS.read_text(encoding="utf-8").splitlines() if not x.startswith("#")]
-    for row in csv.DictReader(lines):
-        sets[row["set"]] = row["set"] + {"stand-in": "\u2020", "part": "\u2021"}.get(row["kind"], "")
-        add_to(counts, (row["set"], row["method"]), 1)
-    for name, title in sets.items():
-        same, fresh = counts.get((name, "quantized"), 0), counts.get((name, "quantized_fresh"), 0)
-        yield f"| {title} | {same:,} | {fresh:,} |"
-
-
 def seeding_numbers():
     points, gone = (0, 1, 2, 10), 10
     before = kmeans_plus_plus(points, 2)
@@ -364,7 +348,6 @@ def numbers():
     yield from adversary_numbers()
     yield from lattice_numbers()
     yield from event_numbers()
-    yield from counted_events()
     yield from seeding_numbers()
     yield from small_print_numbers()
 

@@ -58,23 +58,6 @@ typedef enum efface_empty {
     EFFACE_EMPTY_KEEP = 1    /* it stays where it is */
 } efface_empty;
 
-/* Whether a change keeps the randomness of the fit, or draws fresh randomness as the paper does.
- * FRESH exists to reproduce the paper, for the methods `quantized` and `tree`. It is outside the
- * law: the state then depends on history, and efface_model_verify compares with the randomness that
- * the model has now.
- *
- * quantized starts over with fresh randomness when a change reaches a level. This is NOT EXACT:
- *              whether a model is kept depends on the rows that left (docs/why/shortcuts.md).
- * tree fits the leaves of the changed rows again, and all nodes above them up to the root,
- *              each from scratch with fresh randomness; nothing stops it on the way. Other nodes
- *              stay. For requests that do not depend on the model, the result has the distribution
- *              of a fresh fit: it is exact in the paper's sense. Nodes do not redraw by themselves,
- *              whatever their method. Not for height 0. */
-typedef enum efface_redraw {
-    EFFACE_REDRAW_SAME = 0,
-    EFFACE_REDRAW_FRESH = 1 /* outside the law */
-} efface_redraw;
-
 #define EFFACE_MAX_CLUSTERS (1u << 24)
 #define EFFACE_MAX_ITERATIONS 1000u
 
@@ -132,7 +115,6 @@ typedef struct efface_kmeans_params {
     double epsilon;      /* quantized: lattice width as a part of the domain; 0: derived from n.
                             pyramid: the same for the centroids that leave the sample; 0: no
                             lattice */
-    efface_redraw redraw; /* quantized, tree: default SAME; FRESH is outside the law */
     efface_lloyd_params lloyd;
     efface_quantized_params quantized;
     efface_pyramid_params pyramid;

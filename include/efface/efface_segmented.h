@@ -45,7 +45,7 @@ extern "C" {
  * part in clustering. Fill the parameters with efface_segmented_params_init. */
 typedef struct efface_segmented_params {
     efface_params common;
-    efface_kmeans_params kmeans; /* its `common` is ignored; redraw must be SAME */
+    efface_kmeans_params kmeans; /* its `common` is ignored */
     const uint32_t *targets;     /* columns, counted from 0; at least one */
     uint32_t n_targets;
     double bound; /* for all values in the regressions, as in efface_sums_params; that of `kmeans`

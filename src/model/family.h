@@ -72,12 +72,9 @@ typedef struct ef_family {
      * them and returns how many there are. NULL: none. */
     uint32_t (*categories)(const efface_params *params, uint32_t *columns, uint32_t capacity);
 
-    /* A state of parameters that were checked. `fit_again` fits with the parameters, and the
-     * randomness, that a state has. */
+    /* A state of parameters that were checked. */
     efface_status (*fit)(const efface_data *data, const efface_params *params, void **state,
                          efface_error *error);
-    efface_status (*fit_again)(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error);
     void (*free)(void *state);
     const efface_params *(*params)(const void *state);
     ef_totals (*totals)(const void *state);

@@ -38,7 +38,7 @@ def printed(run, replicate):
     if run.method != "kmeans":
         losses = [18.0 + 18 * replicate] + [12.0 + replicate] * 2
     return {
-        "seed": replicate, "deletions": requests if "--batch" not in words else 4, "replicate": replicate + 1, "requests": requests, "exact": True,
+        "seed": replicate, "deletions": requests if "--batch" not in words else 4, "replicate": replicate + 1, "requests": requests,
         "train_seconds": 400e-6 * (1 + replicate), "baseline_seconds": (1000 + 2000 * replicate) * 1e-6,
         "delete_us_mean": sum(us) / requests, "delete_us_median": us[requests // 2],
         "delete_us_p99": us[-1], "delete_us_max": us[-1], "untouched": requests - 1,
@@ -79,9 +79,9 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(rows["pyramid"]["after_0"], 1.8)
         self.assertAlmostEqual(rows["pyramid"]["after_1"], 1.25)
         self.assertIsNone(rows["pyramid"]["after_10"])
-        for method in ("quantized", "quantized_fresh"):
+        for method in ("quantized", "quantized_printed"):
             self.assertEqual(rows[method]["paper"], 1.158)
-        for method in ("tree", "tree_fresh"):
+        for method in ("tree", "tree_printed"):
             self.assertEqual(rows[method]["paper"], 1.439)
         self.assertIsNone(rows["pyramid"]["paper"])
         self.assertEqual(list(rows), list(plan.METHODS))
@@ -125,8 +125,8 @@ class Tables(unittest.TestCase):
         rows = list(tables.stream(self.results))
         self.assertEqual([(r["method"], r["replicate"], r["request"], r["action"]) for r in rows],
                          [("quantized", 1, 4, "repaired"), ("quantized", 2, 4, "repaired"),
-                          ("quantized_fresh", 1, 4, "repaired"),
-                          ("quantized_fresh", 2, 4, "repaired")])
+                          ("quantized_printed", 1, 4, "repaired"),
+                          ("quantized_printed", 2, 4, "repaired")])
 
     def test_histograms_count_every_request(self):
         rows = [row for row in tables.latencies(self.results) if row["method"] == "tree"]
@@ -151,14 +151,14 @@ class Tables(unittest.TestCase):
         def rows(power):
             return [{"method": method, "alpha": 0.5, "n": n, "seconds": 3e-6 * n**power,
                      "training": 2e-6 * n**0.6}  # training takes n^1.1, and m is n^0.5
-                    for n in (10, 100, 1000) for method in ("tree", "tree_fresh",
-                                                            "quantized_fresh")]
+                    for n in (10, 100, 1000) for method in ("tree", "tree_printed",
+                                                            "quantized_printed")]
         flat, steep = (by_method(theory.corollaries(rows(p))) for p in (0.59, 0.61))
         self.assertEqual({m: row["promised"] for m, row in flat.items()},
-                         {"tree": 0, "tree_fresh": 1, "quantized_fresh": 0})
-        self.assertEqual((flat["tree_fresh"]["within"], steep["tree_fresh"]["within"]), (1, 0))
-        self.assertAlmostEqual(steep["tree_fresh"]["exponent"], 0.61)
-        self.assertAlmostEqual(steep["tree_fresh"]["relative"], 0.01)
+                         {"tree": 0, "tree_printed": 1, "quantized_printed": 0})
+        self.assertEqual((flat["tree_printed"]["within"], steep["tree_printed"]["within"]), (1, 0))
+        self.assertAlmostEqual(steep["tree_printed"]["exponent"], 0.61)
+        self.assertAlmostEqual(steep["tree_printed"]["relative"], 0.01)
 
     def test_losses_need_the_losses_of_kmeans(self):
         del self.results.lines["quality", "celltype", "kmeans", None]
@@ -225,7 +225,7 @@ class Plan(unittest.TestCase):
             if "--replicates" in words:
                 self.assertEqual(words[words.index("--replicates") + 1], "5", run.key)
             if run.group == "quality":
-                self.assertEqual("--batch" in words, not run.method.endswith("_fresh"), run.key)
+                self.assertEqual("--batch" in words, run.method not in plan.PRINTED, run.key)
         self.assertIn(1.0, plan.EPSILONS)
 
     def test_all_methods_draw_plain_seeds(self):

@@ -38,8 +38,7 @@ models    2
     method pyramid, k 3, iters 10, scale none, empty reseed, passes 1, starts 4
     digest DIGEST
   fine: kmeans, 1 column
-    method quantized, k 5, iters 10, scale minmax, empty reseed, gamma 0.2,
-    redraw same
+    method quantized, k 5, iters 10, scale minmax, empty reseed, gamma 0.2
     digest DIGEST
 """
 

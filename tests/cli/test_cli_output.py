@@ -228,7 +228,7 @@ class Info(ProgramTest):
         self.fit()
         for name, words, expected in [
                 ("q", ["--method", "quantized", "--gamma", "0.5", "--scale", "minmax"],
-                 {"gamma": 0.5, "epsilon": None, "scale": "minmax", "redraw": "same"}),
+                 {"gamma": 0.5, "epsilon": None, "scale": "minmax"}),
                 ("p", ["--method", "pyramid", "--rate", "0.5", "--passes", "2"],
                  {"rate": 0.5, "passes": 2, "starts": 4, "epsilon": None}),
                 ("g", ["--candidates", "3"], {"candidates": 3}),

@@ -73,13 +73,12 @@ typedef struct newcomer {
     float values[MOST_COLUMNS];
 } newcomer;
 
-/* The methods, the one that draws again, which is not exact but must fail as cleanly, lloyd with
- * greedy seeding, and trees of height 1 with leaves of lloyd or pyramid, and of height 2 with
+/* The methods, lloyd with greedy seeding, and trees of height 1 with leaves of lloyd or pyramid, and of height 2 with
  * leaves of quantized. */
-enum { LLOYD, QUANTIZED, PYRAMID, FRESH, GREEDY, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
+enum { LLOYD, QUANTIZED, PYRAMID, GREEDY, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
 
-static const char *const method_names[] = {"lloyd",  "quantized", "pyramid",         "fresh",
-                                           "greedy", "tree",      "tree of samples", "tall tree"};
+static const char *const method_names[] = {"lloyd", "quantized",       "pyramid",  "greedy",
+                                           "tree",  "tree of samples", "tall tree"};
 
 typedef struct scene {
     const set_shape *shape;
@@ -197,7 +196,6 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->candidate = candidate;
     efface_kmeans_params_init(&s->params);
     s->params.method = flat_method(method);
-    s->params.redraw = method == FRESH ? EFFACE_REDRAW_FRESH : EFFACE_REDRAW_SAME;
     s->params.n_clusters = shape->k;
     s->params.iterations = shape->iterations;
     s->params.common.n_threads = shape->n_threads;
@@ -223,7 +221,6 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         /* The sample of the one and the levels of the other are not reached by the same rows. */
         s->second_params = s->params;
         s->second_params.method = method == PYRAMID ? EFFACE_METHOD_TREE : EFFACE_METHOD_PYRAMID;
-        s->second_params.redraw = EFFACE_REDRAW_SAME;
         s->second_params.common.seed++;
         assert_int_equal(efface_kmeans_fit(s->data, &s->second_params, &s->second, NULL),
                          EFFACE_OK);
@@ -302,15 +299,13 @@ static void free_sight(snapshot *sight) {
     efface_bytes_free(sight->bytes);
 }
 
-/* The model is that of a fresh fit, or, where randomness is drawn again, of one with that draw. */
+/* The model is that of a fresh fit. */
 static void check_model(const efface_model *model, const efface_kmeans_params *params,
                         const efface_data *data, const char *what, long n) {
     efface_difference difference;
     assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
     if (!difference.identical)
         fail_msg("%s, allocation %ld: not the bytes of a fit afterwards", what, n);
-    if (params->redraw == EFFACE_REDRAW_FRESH)
-        return;
     efface_model *fresh = NULL;
     unsigned char *a = NULL, *b = NULL;
     size_t n_a = 0, n_b = 0;

@@ -337,9 +337,7 @@ static int place_of(const efface_report *report, const scene *s) {
         return !is_because(report, EF_REASON_SAMPLE) ? (level_of(report) == 0 ? FIRST : LATER)
                : visits_starts(report, s)            ? SAMPLE
                                                      : JURY;
-    return is_because(report, EF_REASON_SEED) && s->params.redraw == EFFACE_REDRAW_SAME
-               ? SEEDS
-               : EVERYTHING;
+    return is_because(report, EF_REASON_SEED) ? SEEDS : EVERYTHING;
 }
 
 #define MOST_CANDIDATES 60
@@ -403,8 +401,6 @@ static bool is_expected(const set_shape *shape, int method, int place, operation
         return place == UNTOUCHED || place == LATER || place == SEEDS;
     if (shape == &last_sampled || shape == &next_sampled)
         return place == EVERYTHING;
-    if (method == FRESH)
-        return place == UNTOUCHED || place == EVERYTHING;
     if (method == PYRAMID && (shape == &small || shape == &two)) /* numbers of rows move at once */
         return place == EVERYTHING;
     if (place == LATER)

@@ -67,7 +67,7 @@ static size_t scene_read(scene *s, const unsigned char *bytes, size_t n_bytes) {
     const unsigned family = law_take(&in), a = law_take(&in);
     const uint32_t d = 1 + (a >> 3 & 3);
     s->family = law_family_for(law_family_at(family), d);
-    s->family->read(&s->params, d, false, &in);
+    s->family->read(&s->params, d, &in);
     scene_make_rows(s, n_rows[a & 7], d, a >> 5 & 3, a & 128);
     return in.at;
 }

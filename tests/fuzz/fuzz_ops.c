@@ -122,7 +122,7 @@ static void read_setup(world *w, law_bytes *in) {
     w->value_kind = b >> 3 & 7;
     w->id_kind = b >> 6;
     w->weight_kind = c % 3;
-    w->family->read(&w->params, w->d, true, in);
+    w->family->read(&w->params, w->d, in);
 }
 
 /* ---------------------------------------------------------------- the law */

@@ -25,8 +25,6 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_E_ARGUMENT, p.pyramid.passes = 11);
     TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 0);
     TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 101);
-    TRY(EFFACE_E_ARGUMENT, p.redraw = (efface_redraw)2);
-    TRY(EFFACE_E_ARGUMENT, p.redraw = EFFACE_REDRAW_FRESH); /* for quantized and tree only */
     TRY(EFFACE_E_ARGUMENT, p.scale = (efface_scale)2);
     TRY(EFFACE_E_ARGUMENT, p.empty = (efface_empty)2);
     TRY(EFFACE_E_ARGUMENT, p.n_clusters = 0);

@@ -280,6 +280,9 @@ static void records_of_another_version_are_refused(void **state) {
         assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates),
                          version == 2 ? EFFACE_OK : EFFACE_E_FORMAT);
     }
+    w.bytes[0] = 2;
+    w.bytes[56] = 1; /* what must be 0, after gamma */
+    assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_FORMAT);
     free(w.bytes);
 }
 

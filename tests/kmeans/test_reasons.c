@@ -197,36 +197,9 @@ static void what_is_derived_moves(void **state) {
     free_pair(&p);
 }
 
-/* Where randomness is drawn again, whatever reaches a level starts over; the preview knows. */
-static void fresh_draws_are_foreseen(void **state) {
-    (void)state;
-    const example *const e = &examples[3];
-    efface_kmeans_params params = params_of_example(e);
-    params.redraw = EFFACE_REDRAW_FRESH;
-    pair p = make_pair(&params, e->n, 1, e->values);
-    efface_report preview, report;
-    const sight before = look(&p);
-    assert_int_equal(efface_model_preview(p.model, p.data,
-                                          &(efface_request){.ids = &e->id, .n_ids = 1}, &preview,
-                                          NULL),
-                     EFFACE_OK);
-    check_same(&p, &before);
-    assert_int_equal(efface_model_forget(p.model, p.data,
-                                         &(efface_request){.ids = &e->id, .n_ids = 1}, &report,
-                                         NULL),
-                     EFFACE_OK);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CENTERS));
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_string_equal(preview.reason, report.reason);
-    assert_int_equal(preview.action, report.action);
-    assert_string_equal(preview.where, report.where);
-    assert_true(preview.rows_visited >= params.iterations * (e->n - 1));
-    free_pair(&p);
-}
-
 static void reasons_have_names(void **state) {
     (void)state;
-    for (int a = EF_REASON_NONE; a <= EF_REASON_REDRAW; a++) {
+    for (int a = EF_REASON_NONE; a <= EF_REASON_WIDTH; a++) {
         const char *const name = ef_reason_name((ef_reason)a);
         assert_true(strlen(name) > 5);
         assert_string_not_equal(name, ef_reason_name((ef_reason)99));
@@ -240,7 +213,6 @@ int main(void) {
         cmocka_unit_test(each_reason_has_an_example),
         cmocka_unit_test(equal_keys_go_to_the_smaller_id),
         cmocka_unit_test(what_is_derived_moves),
-        cmocka_unit_test(fresh_draws_are_foreseen),
         cmocka_unit_test(reasons_have_names),
     };
     return cmocka_run_group_tests_name("reasons", tests, NULL, NULL);

@@ -110,10 +110,6 @@ static void bad_parameters_are_refused(void **state) {
     p = good;
     p.tree.node_method = (efface_method)17;
     check_refused(&p);
-    p = good;
-    p.redraw = EFFACE_REDRAW_FRESH;
-    p.tree.height = 0; /* it is the method of its leaves */
-    check_refused(&p);
     static const uint32_t none[2] = {3, 0}, many[2] = {EFFACE_MAX_CLUSTERS + 1, 1};
     p = good;
     p.tree.depth_clusters = none;

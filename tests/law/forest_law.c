@@ -117,10 +117,9 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
  *     byte 4   candidates (3 bits), depth (2 bits), least rows of a leaf - 1 (3 bits)
  *     byte 5   categories: how many (2 bits), from which column on (3 bits), steps (3 bits)
  */
-static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
+static void read_bytes(law_params *params, uint32_t d, law_bytes *in) {
     static const double bounds[] = {0.0, 0.0, 1e6, EFFACE_MAX_MAGNITUDE};
     static const uint32_t depths[] = {0, 0, 1, 9};
-    (void)lawful;
     efface_forest_params *const p = begin(params);
     const unsigned seed = law_take(in), a = law_take(in), b = law_take(in), c = law_take(in),
                    e = law_take(in), f = law_take(in);

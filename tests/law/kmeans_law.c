@@ -241,7 +241,7 @@ static void draw_case(law_case *c, const law_wish *wish, uint64_t *stream) {
 /*
  *     byte 0   method
  *     byte 1   clusters - 1 (4 bits), iterations (3 bits, from a list), empty clusters keep
- *     byte 2   scale, bounds (2 bits), weighed, redraw, candidates (2 bits)
+ *     byte 2   scale, bounds (2 bits), weighed, a bit not used, candidates (2 bits)
  *     byte 3   epsilon (4 bits), gamma (2 bits)
  *     byte 4   rate (3 bits), passes - 1 (2 bits), starts - 1 (3 bits)
  *     byte 5   seed
@@ -282,7 +282,7 @@ static void read_bounds(kmeans_room *room, uint32_t d, unsigned which) {
     }
 }
 
-static void read(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
+static void read(law_params *params, uint32_t d, law_bytes *in) {
     static const double epsilons[] = {0.0, 0x1p-23, 0x1p-20,     3 * 0x1p-23, 0.125,
                                       0.5, 0x1p-22, 5 * 0x1p-23, 0.02};
     static const double gammas[] = {0.0, 0.2, 0.5, 1.0};
@@ -311,10 +311,6 @@ static void read(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
     p->common.seed = law_take(in);
     p->common.n_threads = 1;
     read_tree(room, in);
-    const bool may_redraw = p->method == EFFACE_METHOD_QUANTIZED ||
-                            (p->method == EFFACE_METHOD_TREE && p->tree.height != 0);
-    if (!lawful && may_redraw && (c & 16) != 0)
-        p->redraw = EFFACE_REDRAW_FRESH;
 }
 
 /* ---------------------------------------------------------------- ways */

@@ -98,7 +98,7 @@ uint64_t kmeans_hash(const efface_model *model) {
 
 /* ---------------------------------------------------------------- what walks have seen */
 
-#define N_REASONS 14
+#define N_REASONS 13
 #define MOST_HEIGHT 8
 #define MOST_WIDTH 64
 
@@ -286,7 +286,7 @@ void kmeans_tell(bool all) {
     if (!all)
         return;
     for (int r = 0; r < N_REASONS; r++)
-        assert_true(seen.reasons[r] > 0 || r == EF_REASON_WIDTH || r == EF_REASON_REDRAW);
+        assert_true(seen.reasons[r] > 0 || r == EF_REASON_WIDTH);
     assert_true(sampled.untouched >= 500 && sampled.of_sample >= 300 && sampled.of_jury >= 10);
     assert_true(sampled.other >= 50 && 2 * sampled.refitted < sampled.steps);
     check_that_trees_were_seen();

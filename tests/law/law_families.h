@@ -88,9 +88,8 @@ typedef struct law_family {
      * of another family. */
     void (*draw_case)(law_case *c, const law_wish *wish, uint64_t *stream);
 
-    /* Parameters for d columns from the bytes of a fuzzer, valid whatever they are. `lawful`: none
-     * that are outside the law, if a family has such. */
-    void (*read)(law_params *params, uint32_t d, bool lawful, law_bytes *in);
+    /* Parameters for d columns from the bytes of a fuzzer, valid whatever they are. */
+    void (*read)(law_params *params, uint32_t d, law_bytes *in);
 
     /* Some parameters, one for each way in which models of the family work, for tests that are too
      * slow to draw many: for sets of some hundred rows and any d, with values of magnitude below

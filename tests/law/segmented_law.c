@@ -67,7 +67,6 @@ static void take_kmeans(segmented_room *room, const law_params *from, const uint
     p->common.seed = from->common.seed;
     p->common.n_threads = from->common.n_threads;
     p->kmeans = *kmeans;
-    p->kmeans.redraw = EFFACE_REDRAW_SAME;
     p->targets = room->targets;
     for (uint32_t j = 0; kmeans->column_min != NULL && j < d; j++) {
         const uint32_t from_column = source != NULL ? source[j] : j;
@@ -181,14 +180,13 @@ static void draw_case(law_case *c, const law_wish *wish, uint64_t *stream) {
  *     byte 1   bound (2 bits), alpha (2 bits), intercept, unit of weights (2 bits)
  *     then     k-means
  */
-static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
+static void read_bytes(law_params *params, uint32_t d, law_bytes *in) {
     static const double bounds[] = {0.0, 0.0, 1e6, EFFACE_MAX_MAGNITUDE};
     static const double alphas[] = {0.0, 1.0, 1e-9, 1e100};
     law_params kmeans;
-    (void)lawful;
     const unsigned a = law_take(in), b = law_take(in);
     memset(params, 0, sizeof *params);
-    law_kmeans.read(&kmeans, d, true, in);
+    law_kmeans.read(&kmeans, d, in);
     segmented_room *const room = room_of(params);
     take_kmeans(room, &kmeans, NULL, d);
     efface_segmented_params *const p = &room->params;

@@ -130,9 +130,8 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
     *stream = rng_state;
 }
 
-static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
+static void read_bytes(law_params *params, uint32_t d, law_bytes *in) {
     static const double bounds[] = {0.0, 0.0, 1e6, 1.0, EFFACE_MAX_MAGNITUDE};
-    (void)lawful;
     efface_sums_params *const p = begin(params);
     const unsigned seed = law_take(in), a = law_take(in), b = law_take(in), c = law_take(in),
                    e = law_take(in);

@@ -120,11 +120,6 @@ static efface_status fit(const efface_data *data, const efface_params *params, v
     return status;
 }
 
-static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error) {
-    return fit(data, &((const tally *)state)->params.common, fresh, error);
-}
-
 static void free_state(void *state) {
     ef_free(state);
 }
@@ -215,7 +210,7 @@ static efface_status read_state(ef_decoder *r, const efface_params *params, uint
 
 static efface_status attach(void *state, const efface_data *data, efface_error *error) {
     void *fresh = NULL;
-    const efface_status status = fit_again(state, data, &fresh, error);
+    const efface_status status = fit(data, &((const tally *)state)->params.common, &fresh, error);
     if (status != EFFACE_OK)
         return status;
     const bool same = memcmp(((tally *)fresh)->n_missing, ((tally *)state)->n_missing,
@@ -287,7 +282,6 @@ static const ef_family tally_family = {
     .predicts_missing = predicts_missing,
     .categories = categories,
     .fit = fit,
-    .fit_again = fit_again,
     .free = free_state,
     .params = params_of,
     .totals = totals_of,

@@ -665,16 +665,8 @@ static void make_model(oracle_model *m, const oracle_rows *rows) {
 }
 
 oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params) {
-    return oracle_fit_drawn(rows, params, (oracle_draws){0, NULL});
-}
-
-oracle_model *oracle_fit_drawn(const oracle_rows *rows, const efface_kmeans_params *params,
-                               oracle_draws draws) {
     oracle_model *m = oracle_make(1, sizeof *m);
     m->params = *params;
-    m->draws = draws;
-    if (draws.all > 0)
-        m->params.common.seed = oracle_tape(params->common.seed, 7, 0, draws.all, 0);
     if (params->method == EFFACE_METHOD_TREE && params->tree.height == 0)
         m->params.method = params->tree.leaf_method;
     m->n = rows->n;

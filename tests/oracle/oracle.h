@@ -63,13 +63,6 @@ typedef struct oracle_tree {
     oracle_model **nodes[9]; /* models of the other methods */
 } oracle_tree;
 
-/* How often a tree with redraw fresh was drawn anew as a whole, and since then each of its nodes,
- * depth by depth from the root. */
-typedef struct oracle_draws {
-    uint32_t all;
-    const uint64_t *nodes;
-} oracle_draws;
-
 /* A tree of height 0 is a model of its leaves' method. Of another tree this has the grid, n, the
  * weight and the number of clusters; all else is in its nodes. */
 struct oracle_model {
@@ -104,15 +97,10 @@ struct oracle_model {
     uint32_t n_levels;
     uint32_t model_level;
     oracle_level *levels;
-    oracle_tree *tree;  /* NULL for the other methods */
-    oracle_draws draws; /* not used after the fit, but for writing; no nodes: none was drawn anew */
+    oracle_tree *tree; /* NULL for the other methods */
 };
 
 oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params);
-
-/* A tree with redraw fresh after these draws, which must stay as long as the model. */
-oracle_model *oracle_fit_drawn(const oracle_rows *rows, const efface_kmeans_params *params,
-                               oracle_draws draws);
 void oracle_free(oracle_model *model);
 
 /* The bytes of docs/definition/format.md, to be released with free(). */

@@ -129,9 +129,8 @@ static void write_state(const oracle_model *m, writer *w) {
 
 static void write_tree(const oracle_model *m, writer *w) {
     const oracle_tree *tree = m->tree;
-    const int fresh = m->params.redraw == EFFACE_REDRAW_FRESH;
     put_start(w);
-    put(w, fresh ? 259 : 3, 4);
+    put(w, 3, 4);
     put(w, m->d, 4);
     put(w, tree->height, 4);
     put(w, tree->width, 4);
@@ -144,14 +143,10 @@ static void write_tree(const oracle_model *m, writer *w) {
     put(w, (oracle_u128)m->exponent, 4);
     put(w, m->n, 8);
     put(w, (oracle_u128)m->total_weight, 8);
-    if (fresh)
-        put(w, m->draws.all, 4);
     put_bounds(w, m);
     for (uint32_t up = 0; up <= tree->height; up++)
         for (size_t i = 0; i < tree->n_nodes[tree->height - up]; i++) {
             const oracle_model *node = tree->nodes[tree->height - up][i];
-            if (fresh)
-                put(w, oracle_draw(m, tree->height - up, i), 8);
             put(w, node != NULL ? 1 : 0, 4);
             if (node != NULL)
                 write_state(node, w);

@@ -27,7 +27,4 @@ oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *want
 void oracle_grow_tree(oracle_model *model, const oracle_rows *rows);
 void oracle_free_tree(oracle_tree *tree);
 
-/* How often node (l, i) was drawn anew. */
-uint64_t oracle_draw(const oracle_model *model, uint32_t l, size_t i);
-
 #endif

@@ -57,28 +57,14 @@ static size_t leaf_of(const oracle_model *m, uint64_t id) {
     return (size_t)((oracle_u128)r * m->tree->n_nodes[m->tree->height] >> 64);
 }
 
-uint64_t oracle_draw(const oracle_model *m, uint32_t l, size_t i) {
-    size_t first = 0;
-    for (uint32_t above = 0; above < l; above++)
-        first += m->tree->n_nodes[above];
-    return m->draws.nodes != NULL ? m->draws.nodes[first + i] : 0;
-}
-
-static uint64_t seed_of_node(const oracle_model *m, uint32_t l, size_t i) {
-    const uint64_t seed = m->params.common.seed, draw = oracle_draw(m, l, i);
-    if (draw > 0)
-        return oracle_tape(seed, 7, l + 1, draw, (uint32_t)i);
-    return l == 0 ? seed : oracle_tape(seed, 10, 0, i, l);
-}
-
 /* Makes the nodes below node (l, i), then the node. */
 static void make_node(oracle_model *m, const oracle_rows *rows, const size_t *leaves, uint32_t l,
                       size_t i) {
     oracle_tree *tree = m->tree;
     efface_kmeans_params params = oracle_with_grid(m);
     params.n_clusters = tree->n_asked[l];
-    params.common.seed = seed_of_node(m, l, i);
-    params.redraw = EFFACE_REDRAW_SAME;
+    if (l != 0)
+        params.common.seed = oracle_tape(m->params.common.seed, 10, 0, i, l);
     if (l == tree->height) {
         unsigned char *wanted = oracle_make(rows->n, sizeof *wanted);
         for (size_t row = 0; row < rows->n; row++)

@@ -349,10 +349,6 @@ static void wrong_parameters_are_refused(void **state) {
     p.n_targets = 4;
     refuse(data, &p, "no feature is left");
     p = make_params();
-    p.kmeans.redraw = EFFACE_REDRAW_FRESH;
-    p.kmeans.method = EFFACE_METHOD_QUANTIZED;
-    refuse(data, &p, "redraw must be same");
-    p = make_params();
     p.kmeans.n_clusters = 0;
     refuse(data, &p, "the number of clusters");
     p = make_params();

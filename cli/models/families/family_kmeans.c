@@ -87,12 +87,7 @@ static void warn_kmeans(const void *room, const efface_model *model, const cli_c
 /* ---- what is said of a model */
 
 static const char *note_kmeans(const efface_model *model) {
-    const efface_kmeans_params params = efface_kmeans_get_params(model);
     const efface_kmeans_info info = efface_kmeans_get_info(model);
-    if (params.redraw == EFFACE_REDRAW_FRESH && params.method == EFFACE_METHOD_QUANTIZED)
-        return "randomness is drawn anew after a change: not exact";
-    if (params.redraw == EFFACE_REDRAW_FRESH && params.method == EFFACE_METHOD_TREE)
-        return "randomness is drawn anew after a change: exact in distribution only";
     if (info.actual != info.method)
         return "too few rows for each cluster to take a sample, so it works as lloyd";
     return NULL;

@@ -26,8 +26,7 @@ typedef enum ef_purpose {
     EF_TAPE_SAMPLE = 4,   /* sample of a metric: index id */
     EF_TAPE_GAUSSIAN = 5, /* generated data (gaussian.c says which index is what) */
     EF_TAPE_MEMBER = 6,   /* sample of pyramid: index id */
-    EF_TAPE_REDRAW = 7,   /* a fresh seed, for the paper's own way: index draw; that of a node of a
-                             tree: step number, sub depth + 1 */
+    EF_TAPE_REKEY = 7,    /* the seed of a model when all of a store are rekeyed: index model */
     EF_TAPE_START = 8,    /* the seed of a start of pyramid: index start */
     EF_TAPE_LEAF = 9,     /* the leaf of a row in a tree: index id */
     EF_TAPE_NODE = 10,    /* the seed of a node of a tree: index number, step depth */

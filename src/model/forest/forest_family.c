@@ -14,11 +14,6 @@
 
 /* ---------------------------------------------------------------- states */
 
-static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error) {
-    return ef_forest_fit(data, &((const ef_forest *)state)->params->common, fresh, error);
-}
-
 static const efface_params *params_of(const void *state) {
     return &((const ef_forest *)state)->params->common;
 }
@@ -326,7 +321,6 @@ const ef_family ef_forest_family = {
     .categories = categories,
     .predicts_missing = predicts_missing,
     .fit = ef_forest_fit,
-    .fit_again = fit_again,
     .free = ef_forest_free,
     .params = params_of,
     .totals = totals_of,

@@ -21,7 +21,7 @@ typedef struct ef_kmeans_plan {
     uint32_t n_asked;    /* clusters asked for */
     uint32_t n_clusters; /* clusters there are: no more than rows */
     uint32_t iterations; /* 1 to EFFACE_MAX_ITERATIONS */
-    uint64_t seed;       /* in use: the parameter, or one drawn from it */
+    uint64_t seed;
     uint32_t epsilon;    /* lattice width in grid steps; 0 for none */
     uint32_t gamma;      /* in 1/65536; 0 unless quantized */
     uint64_t wanted;     /* pyramid: rows that the sample has at least; else 0 */
@@ -84,7 +84,6 @@ typedef struct ef_kmeans {
     const bool *ignored;  /* columns that are as if all their values were 0, or NULL: none; it is
                              another's, and outlives the model */
     struct ef_tree *tree; /* for tree only; it has all the rest, but plan, domain and totals */
-    uint32_t draw;        /* how often all randomness was drawn anew; 0 unless redraw is fresh */
     ef_kmeans_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -165,18 +164,6 @@ static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params, con
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params,
                              uint32_t n_columns, efface_error *error);
 
-/* The seed of a draw, counted from 0. */
-uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw);
-
-/* A fit with the randomness of a draw: 0 is the parameters' seed itself. */
-efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
-                                 const bool *ignored, uint32_t draw, ef_kmeans **out,
-                                 efface_error *error);
-
-/* A fit with the parameters of a model, and the randomness that it has now. */
-efface_status ef_kmeans_fit_again(const efface_data *data, const ef_kmeans *model, ef_kmeans **out,
-                                  efface_error *error);
-
 /* `fresh` takes the place of `model`, and what that was is released. */
 void ef_kmeans_become(ef_kmeans *model, ef_kmeans *fresh);
 
@@ -233,7 +220,6 @@ efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_c
 
 #define EF_FORMAT_MAGIC "EFFACEKM"
 #define EF_FORMAT_VERSION 1
-#define EF_FORMAT_FRESH 256 /* added to the method: not exact */
 #define EF_FORMAT_PYRAMID 4 /* its method */
 
 /* Reads a model of rows with n_columns columns, without what follows from its rows: it is cold, and

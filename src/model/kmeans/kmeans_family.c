@@ -24,14 +24,6 @@ static efface_status fit(const efface_data *data, const efface_params *params, v
     return status;
 }
 
-static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error) {
-    ef_kmeans *model = NULL;
-    const efface_status status = ef_kmeans_fit_again(data, state, &model, error);
-    *fresh = model;
-    return status;
-}
-
 static void free_state(void *state) {
     ef_kmeans_free(state);
 }
@@ -89,7 +81,6 @@ const ef_family ef_kmeans_family = {
     .read_params = ef_params_read,
     .describe_params = ef_params_describe,
     .fit = fit,
-    .fit_again = fit_again,
     .free = free_state,
     .params = params_of,
     .totals = totals_of,

@@ -26,7 +26,7 @@ efface_status efface_model_verify(const efface_model *model, const efface_data *
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
     const ef_family *const family = model->family;
-    status = family->fit_again(model->state, data, &fresh, error);
+    status = family->fit(data, family->params(model->state), &fresh, error);
     if (status == EFFACE_OK) {
         family->write(&is, model->state);
         family->write(&should, fresh);

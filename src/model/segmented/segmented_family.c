@@ -6,11 +6,6 @@
 
 /* ---------------------------------------------------------------- the state */
 
-static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error) {
-    return ef_segmented_fit(data, &((const ef_segmented *)state)->params->common, fresh, error);
-}
-
 static const efface_params *params_of(const void *state) {
     return &((const ef_segmented *)state)->params->common;
 }
@@ -56,7 +51,6 @@ const ef_family ef_segmented_family = {
     .read_params = ef_segmented_read_params,
     .describe_params = ef_segmented_describe_params,
     .fit = ef_segmented_fit,
-    .fit_again = fit_again,
     .free = ef_segmented_free,
     .params = params_of,
     .totals = totals_of,

@@ -51,9 +51,6 @@ efface_status ef_segmented_check_params(const efface_params *common, efface_erro
                        params->bound);
     if (params->weight_unit == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the unit of weights must be 1 or more");
-    if (params->kmeans.redraw != EFFACE_REDRAW_SAME)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "a segmented regression has no redraw fresh: redraw must be same");
     const efface_kmeans_params kmeans = ef_segmented_kmeans_params(params);
     const efface_status status = ef_params_check(&kmeans, error);
     return status == EFFACE_OK ? ef_linear_check(&params->linear, error) : status;

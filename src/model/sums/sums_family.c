@@ -11,11 +11,6 @@
 
 /* ---------------------------------------------------------------- the state */
 
-static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
-                               efface_error *error) {
-    return ef_sums_fit(data, &((const ef_sums *)state)->params->common, fresh, error);
-}
-
 static const efface_params *params_of(const void *state) {
     return &((const ef_sums *)state)->params->common;
 }
@@ -227,7 +222,6 @@ const ef_family ef_sums_family = {
     .read_params = ef_sums_read_params,
     .describe_params = ef_sums_describe_params,
     .fit = ef_sums_fit,
-    .fit_again = fit_again,
     .free = ef_sums_free,
     .params = params_of,
     .totals = totals_of,

@@ -207,7 +207,7 @@ static efface_status rekey_models(efface_store *store, const char *name, uint64_
     if (status == EFFACE_OK && name != NULL)
         status = rekey_model(store, name, seed, all, reports, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
-        status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all,
+        status = rekey_model(store, names[i], ef_tape(seed, EF_TAPE_REKEY, 0, i, 0), all,
                              &reports[i], error);
     EF_THEN(status, store->parts->note_models(store, "rekey", reports, n_reports, error));
     ef_free(reports);

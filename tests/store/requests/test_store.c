@@ -256,7 +256,7 @@ static void models_get_new_seeds(void **state) {
     check_fit(store, "a", &params, NULL, N_COLUMNS);
     REQUIRE_OK(efface_store_rekey(store, NULL, 77, error));
     for (uint64_t i = 0; i < 2; i++) {
-        params.common.seed = ef_tape(77, EF_TAPE_REDRAW, 0, i, 0);
+        params.common.seed = ef_tape(77, EF_TAPE_REKEY, 0, i, 0);
         check_fit(store, i == 0 ? "a" : "b", &params, NULL, N_COLUMNS);
     }
     check_whole(store);

@@ -257,8 +257,6 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     m->n_rows = ef_read_u64(r);
     m->total_weight = (int64_t)ef_read_u64(r);
     m->square_sum = ef_read_i128(r);
-    if (p->redraw == EFFACE_REDRAW_FRESH)
-        m->draw = ef_read_u32(r);
     ok &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
     if (p->method == EFFACE_METHOD_PYRAMID)
         ef_kmeans_plan_sample(plan, p, m->n_rows);
@@ -302,8 +300,6 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
         status = ef_fail_state(error, "its levels");
     if (status == EFFACE_OK && ef_keeps_rounds(plan) && !are_best(m))
         status = ef_fail_state(error, "the candidates of the seeding");
-    if (m->draw != 0)
-        plan->seed = ef_seed_of_draw(p->common.seed, m->draw);
     return status;
 }
 
@@ -313,7 +309,6 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
     char magic[8];
     ef_read_bytes(r, magic, sizeof magic);
     const uint32_t version = ef_read_u32(r), method = ef_read_u32(r);
-    const bool fresh = params->redraw == EFFACE_REDRAW_FRESH;
     if (r->failed || memcmp(magic, EF_FORMAT_MAGIC, sizeof magic) != 0)
         return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
     if (version != EF_FORMAT_VERSION)
@@ -322,7 +317,7 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
                        (unsigned)version, EF_FORMAT_VERSION);
     const bool falls_back =
         params->method == EFFACE_METHOD_PYRAMID && method == EFFACE_METHOD_LLOYD;
-    if (!falls_back && method != ef_method_number(params->method) + (fresh ? EF_FORMAT_FRESH : 0))
+    if (!falls_back && method != ef_method_number(params->method))
         return ef_fail_state(error, "its method");
     if (ef_read_u32(r) != d)
         return ef_fail_state(error, "its columns");

@@ -171,13 +171,6 @@ static double expected_work(const ef_kmeans *model, const efface_data *data) {
 efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
                             const bool *ignored, ef_kmeans **out, efface_error *error) {
     const efface_kmeans_params used = ef_params_used(params);
-    return ef_kmeans_fit_draw(data, &used, ignored, 0, out, error);
-}
-
-/* `draws`, if it is there, has the draws of the nodes. */
-static efface_status fit_draws(const efface_data *data, const efface_kmeans_params *params,
-                               const bool *ignored, uint32_t draw, const ef_tree *draws,
-                               ef_kmeans **out, efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
@@ -185,12 +178,10 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    status = ef_kmeans_plan_init(&model->plan, ef_data_whole(data), params, error);
-    model->draw = draw;
+    status = ef_kmeans_plan_init(&model->plan, ef_data_whole(data), &used, error);
     model->ignored = ignored;
-    model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
-    EF_THEN(status, ef_keep_params(model, params, data->n_columns, error));
-    EF_THEN(status, ef_domain_of(&model->domain, data, ef_params_bounds(params, ignored), error));
+    EF_THEN(status, ef_keep_params(model, &used, data->n_columns, error));
+    EF_THEN(status, ef_domain_of(&model->domain, data, ef_params_bounds(&used, ignored), error));
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = ef_data_whole(data)->n_rows;
@@ -201,10 +192,8 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         progress.expected = expected_work(model, data);
         model->plan.interrupt.progress = &progress;
     }
-    if (params->method == EFFACE_METHOD_TREE) {
+    if (used.method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
-        if (model->tree != NULL && draws != NULL)
-            ef_tree_take_draws(model->tree, draws);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
     } else if (model->plan.method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
@@ -215,7 +204,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         if (model->seeds == NULL || !fits)
             status = ef_fail_memory(error);
     }
-    if (status == EFFACE_OK && model->n_rows != 0 && params->method != EFFACE_METHOD_TREE)
+    if (status == EFFACE_OK && model->n_rows != 0 && used.method != EFFACE_METHOD_TREE)
         status = make_all(model, data, error);
     if (status == EFFACE_OK)
         ef_tell(model->plan.interrupt.progress, 1.0);
@@ -226,15 +215,4 @@ out:
     else
         *out = model;
     return status;
-}
-
-efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
-                                 const bool *ignored, uint32_t draw, ef_kmeans **out,
-                                 efface_error *error) {
-    return fit_draws(data, params, ignored, draw, NULL, out, error);
-}
-
-efface_status ef_kmeans_fit_again(const efface_data *data, const ef_kmeans *model, ef_kmeans **out,
-                                  efface_error *error) {
-    return fit_draws(data, &model->params, model->ignored, model->draw, model->tree, out, error);
 }

@@ -165,12 +165,6 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if (!(p->quantized.gamma >= 0.0 && p->quantized.gamma <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "gamma must be 0 to 1, not %g",
                        p->quantized.gamma);
-    const bool may_redraw = p->method == EFFACE_METHOD_QUANTIZED ||
-                            (p->method == EFFACE_METHOD_TREE && p->tree.height != 0);
-    if (p->redraw != EFFACE_REDRAW_SAME && (p->redraw != EFFACE_REDRAW_FRESH || !may_redraw))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "redraw must be same; fresh, which is outside the law, is for quantized and "
-                       "for trees of height 1 or more only");
     if (!(p->pyramid.rate >= 0.0 && p->pyramid.rate <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the rate must be above 0 and at most 1, or 0 to derive it, not %g",
@@ -196,10 +190,6 @@ efface_kmeans_params ef_params_used(const efface_kmeans_params *params) {
     if (used.method == EFFACE_METHOD_TREE && used.tree.height == 0)
         used.method = used.tree.leaf_method; /* the root is a leaf */
     return used;
-}
-
-uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw) {
-    return draw == 0 ? seed : ef_tape(seed, EF_TAPE_REDRAW, 0, draw, 0);
 }
 
 void ef_kmeans_plan_fixed(ef_kmeans_plan *plan, const efface_kmeans_params *params) {

@@ -6,7 +6,7 @@
  *     u32  method              u32  empty                   u32  passes, starts
  *     u32  clusters            f64  epsilon                 u32  height, width
  *     u32  iterations          f64  gamma                   u32  leaf method, node method, weigh
- *     u64  seed                u32  redraw                  u32  candidates
+ *     u64  seed                u32  0                       u32  candidates
  *     u32  scale                                            u32  number of clusters for depths, and
  *                                                                that many u32
  *                                                           u32  1 if columns have bounds: then f32
@@ -32,7 +32,7 @@ void ef_params_write(ef_writer *w, const efface_params *params, uint32_t n_colum
     ef_write_u32(w, (uint32_t)p->empty);
     ef_write_f64(w, p->epsilon);
     ef_write_f64(w, p->quantized.gamma);
-    ef_write_u32(w, (uint32_t)p->redraw);
+    ef_write_u32(w, 0);
     ef_write_f64(w, p->pyramid.rate);
     ef_write_u32(w, p->pyramid.passes);
     ef_write_u32(w, p->pyramid.starts);
@@ -97,7 +97,7 @@ efface_status ef_params_read(ef_decoder *r, uint32_t n_columns, efface_params **
     p->empty = (efface_empty)ef_read_u32(r);
     p->epsilon = ef_read_f64(r);
     p->quantized.gamma = ef_read_f64(r);
-    p->redraw = (efface_redraw)ef_read_u32(r);
+    const uint32_t zero = ef_read_u32(r);
     p->pyramid.rate = ef_read_f64(r);
     p->pyramid.passes = ef_read_u32(r);
     p->pyramid.starts = ef_read_u32(r);
@@ -107,7 +107,7 @@ efface_status ef_params_read(ef_decoder *r, uint32_t n_columns, efface_params **
     p->tree.node_method = (efface_method)ef_read_u32(r);
     p->tree.weigh_centroids = ef_read_u32(r) != 0;
     p->candidates = ef_read_u32(r);
-    if (version != RECORD_VERSION)
+    if (version != RECORD_VERSION || zero != 0)
         return invalid(error);
     const efface_status status = read_lists(r, p, n_columns, out, error);
     if (status != EFFACE_OK || (!r->failed && r->n_bytes == 0))
@@ -182,8 +182,6 @@ void ef_params_describe(const efface_params *params, ef_listener to) {
         tell_real_or_none(to, "epsilon", p->epsilon);
     if (quantized)
         tell_real(to, "gamma", p->quantized.gamma);
-    if (quantized || tree)
-        tell_text(to, "redraw", p->redraw == EFFACE_REDRAW_FRESH ? "fresh" : "same");
     if (pyramid) {
         tell_real_or_none(to, "rate", p->pyramid.rate);
         tell_whole(to, "passes", p->pyramid.passes);

@@ -170,7 +170,6 @@ void ef_domain_write(ef_writer *w, const ef_domain *domain) {
 
 static void write_flat(ef_writer *w, const ef_kmeans *model) {
     const ef_kmeans_plan *const plan = &model->plan;
-    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, plan->n_asked);
     ef_write_u32(w, plan->iterations);
@@ -185,8 +184,6 @@ static void write_flat(ef_writer *w, const ef_kmeans *model) {
     ef_write_u64(w, model->n_rows);
     ef_write_u64(w, (uint64_t)model->total_weight);
     ef_write_i128(w, model->square_sum);
-    if (fresh)
-        ef_write_u32(w, model->draw);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
         ef_write_u32(w, plan->passes);
         ef_write_u32(w, plan->starts);
@@ -211,10 +208,9 @@ static void write_flat(ef_writer *w, const ef_kmeans *model) {
 }
 
 void ef_kmeans_write(ef_writer *w, const ef_kmeans *model) {
-    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_bytes(w, EF_FORMAT_MAGIC, strlen(EF_FORMAT_MAGIC));
     ef_write_u32(w, EF_FORMAT_VERSION);
-    ef_write_u32(w, ef_method_number(model->plan.method) + (fresh ? EF_FORMAT_FRESH : 0));
+    ef_write_u32(w, ef_method_number(model->plan.method));
     if (model->tree != NULL)
         ef_tree_write(w, model);
     else

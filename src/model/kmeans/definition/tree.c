@@ -72,15 +72,7 @@ const ef_kmeans *ef_tree_leaf_model(const ef_tree *tree, uint64_t seed, uint64_t
     return tree->nodes[tree->height][ef_tree_leaf(tree, seed, id)].model;
 }
 
-/* A draw is at another place of the tape than the model's own draws are (ef_seed_of_draw). */
-static uint64_t seed_of_node(uint64_t seed, uint32_t depth, size_t number, uint64_t draw) {
-    if (draw != 0)
-        return ef_tape(seed, EF_TAPE_REDRAW, depth + 1, draw, (uint32_t)number);
-    return depth != 0 ? ef_tape(seed, EF_TAPE_NODE, 0, number, depth) : seed;
-}
-
-efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number,
-                                    uint64_t draw) {
+efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number) {
     const ef_tree *const tree = model->tree;
     const ef_domain *const domain = &model->domain;
     const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
@@ -89,8 +81,8 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     p.method = leaf ? p.tree.leaf_method : p.tree.node_method;
     p.n_clusters = tree->clusters[depth];
     p.tree.depth_clusters = NULL;
-    p.redraw = EFFACE_REDRAW_SAME; /* the tree sees to it */
-    p.common.seed = seed_of_node(model->plan.seed, depth, number, draw);
+    p.common.seed =
+        depth != 0 ? ef_tape(model->plan.seed, EF_TAPE_NODE, 0, number, depth) : model->plan.seed;
     /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
     p.scale = leaf ? domain->scale : EFFACE_SCALE_NONE;
     p.bound = leaf ? ef_power_of_two(domain->exponent) : (double)EF_GRID_MAX;
@@ -103,16 +95,8 @@ const bool *ef_node_ignored(const ef_kmeans *model, uint32_t depth) {
     return depth == model->tree->height ? model->ignored : NULL;
 }
 
-void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
-    if (tree->height != from->height || tree->width != from->width)
-        return;
-    for (size_t i = 0; i < tree->n_all; i++)
-        tree->nodes[0][i].draw = from->nodes[0][i].draw;
-}
-
 void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
     const ef_tree *const tree = model->tree;
-    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_cuts *const cuts = w->cuts;
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, tree->height);
@@ -126,15 +110,11 @@ void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
     ef_write_u32(w, (uint32_t)model->domain.exponent);
     ef_write_u64(w, model->n_rows);
     ef_write_u64(w, (uint64_t)model->total_weight);
-    if (fresh)
-        ef_write_u32(w, model->draw);
     ef_domain_write(w, &model->domain);
     for (uint32_t l = tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {
             const ef_kmeans *const node = tree->nodes[l][i].model;
             ef_write_cut(w);
-            if (fresh)
-                ef_write_u64(w, tree->nodes[l][i].draw);
             ef_write_u32(w, node != NULL ? 1 : 0);
             /* No cuts within a node: the number of its levels may change. */
             w->cuts = NULL;
@@ -171,9 +151,6 @@ static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, effa
     const int exponent = (int32_t)ef_read_u32(r);
     model->n_rows = ef_read_u64(r);
     model->total_weight = (int64_t)ef_read_u64(r);
-    if (p->redraw == EFFACE_REDRAW_FRESH)
-        model->draw = ef_read_u32(r);
-    model->plan.seed = ef_seed_of_draw(p->common.seed, model->draw);
     ok &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
     ok &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
     if (r->failed || !ok)
@@ -191,10 +168,8 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
     for (uint32_t l = model->params.tree.height + 1; status == EFFACE_OK && l-- > 0;)
         for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
             ef_node *const node = &tree->nodes[l][i];
-            if (model->params.redraw == EFFACE_REDRAW_FRESH)
-                node->draw = ef_read_u64(r);
             const uint32_t is_there = ef_read_u32(r);
-            const efface_kmeans_params params = ef_node_params(model, l, i, node->draw);
+            const efface_kmeans_params params = ef_node_params(model, l, i);
             if (r->failed || is_there > 1)
                 status = fail_tree(error);
             else if (is_there != 0)

@@ -8,10 +8,6 @@
  * Nodes know nothing of each other. A change goes to the leaves of its rows, and from a node to its
  * parent as an update of those centroids that came out differently; where none did, it stops. A fit
  * is the change by which all rows come into a tree that has none.
- *
- * With redraw fresh, the paper's own way, a change goes up to the root whatever comes out, and each
- * node that it reaches is fitted again with randomness that was never used before: that of the
- * node's next draw. A node that went and comes again goes on counting.
  */
 #ifndef EF_TREE_H
 #define EF_TREE_H
@@ -28,7 +24,6 @@
 typedef struct ef_node {
     efface_data *data;
     ef_kmeans *model;
-    uint64_t draw; /* redraw fresh: how many changes have reached the node, there or not; else 0 */
 } ef_node;
 
 typedef struct ef_tree {
@@ -78,15 +73,11 @@ efface_status ef_tree_read(ef_decoder *reader, ef_kmeans *model, uint32_t n_colu
                            efface_error *error);
 efface_status ef_tree_attach(ef_kmeans *model, const efface_data *data, efface_error *error);
 
-/* Parameters of a node at a draw, which refer to those of the model. */
-efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number,
-                                    uint64_t draw);
+/* Parameters of a node, which refer to those of the model. */
+efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number);
 
 /* The columns that a node ignores: the rows of a leaf are the user's. */
 const bool *ef_node_ignored(const ef_kmeans *model, uint32_t depth);
-
-/* Takes over the draws of the nodes of a tree of the same shape; of another, none. */
-void ef_tree_take_draws(ef_tree *tree, const ef_tree *from);
 
 void ef_tree_write(ef_writer *writer, const ef_kmeans *model);
 

@@ -22,7 +22,6 @@ const char *ef_reason_name(ef_reason reason) {
     case EF_REASON_RATE: return "the size of the sample moved";
     case EF_REASON_SAMPLE: return "the sample or its jury changed";
     case EF_REASON_WIDTH: return "the width of the tree moved";
-    case EF_REASON_REDRAW: return "randomness was drawn anew";
     }
     return "unknown reason";
 }

@@ -315,9 +315,7 @@ static ef_revision begin_revision(const ef_kmeans *model, const ef_counts *count
 
 static efface_status refit_revision(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
-    const bool redraws = m->params.redraw == EFFACE_REDRAW_FRESH;
-    const efface_status status = ef_kmeans_fit_draw(
-        r->data, &m->params, m->ignored, redraws ? m->draw + 1 : m->draw, &r->fresh, error);
+    const efface_status status = ef_kmeans_fit(r->data, &m->params, m->ignored, &r->fresh, error);
     if (status == EFFACE_OK && ef_was_rebuilt(m) && ef_kept_get(r->fresh) != NULL)
         r->fresh->kept->was_rebuilt = true;
     return status;
@@ -339,9 +337,6 @@ efface_status ef_revision_make(ef_revision *r, ef_kmeans *model, const efface_da
         status = resample(r, model, error);
     if (status == EFFACE_OK && !r->refit && r->plays_again)
         status = play_again(r, error);
-    /* The paper's own way: whatever reaches a level starts over with fresh randomness. */
-    if (r->build && model->params.redraw == EFFACE_REDRAW_FRESH)
-        r->refit = true;
     if (status == EFFACE_OK && r->refit)
         return refit_revision(r, error);
     return status == EFFACE_OK && r->build ? build(r, model, error) : status;
@@ -553,7 +548,6 @@ static void estimate(const ef_revision *r, ef_effort *report) {
 /* Looks, and says what would follow; of a tree it says nothing. */
 static efface_status look_only(ef_revision *r, ef_effort *effort, efface_error *error) {
     const efface_status status = ef_look(r, error);
-    r->refit |= r->build && r->model->params.redraw == EFFACE_REDRAW_FRESH;
     if (status == EFFACE_OK && r->model->tree == NULL) {
         ef_revision_report(r, effort);
         estimate(r, effort);

@@ -65,7 +65,7 @@ static uint32_t follow_row(ef_revision *r, size_t i, uint32_t end) {
         for (uint32_t s = 0; has_slots && s < c; s++) {
             const size_t at = (size_t)(l - 1) * c + s;
             if (reaches(r, i, l, s, u, &m->rounds.winners[at])) {
-                if (s == best || m->params.redraw == EFFACE_REDRAW_FRESH)
+                if (s == best)
                     return l;
                 r->again[l] = true;
                 continue;

@@ -7,8 +7,6 @@
  * nothing can fail any more, do the changes take effect; if one fails, the sets of the nodes change
  * back.
  *
- * With redraw fresh a node is fitted with its next draw, and its parent is reached in any case.
- *
  * The nodes of a depth are independent of each other, so workers share them (tree_nodes.c).
  */
 #include "model/kmeans/following/tree_nodes.h"
@@ -206,7 +204,6 @@ static efface_status work_out(ef_tree_change *t, efface_error *error) {
 /* Lets one change take effect, or undoes what it did to the node's set; and releases it. */
 static void end_node(const ef_tree_change *t, uint32_t depth, ef_node_change *c, bool commit) {
     ef_node *const node = &t->tree->nodes[depth][c->number];
-    const uint64_t draw = commit && ef_tree_redraws(t) ? node->draw + 1 : node->draw;
     if (commit && c->ongoing != NULL) {
         ef_revision_commit(&c->ongoing->revision, node->model);
         ef_joint_keep(&c->ongoing->change, node->data);
@@ -218,7 +215,6 @@ static void end_node(const ef_tree_change *t, uint32_t depth, ef_node_change *c,
         *node = c->fresh;
         c->fresh = old;
     }
-    node->draw = draw;
     if (node->model != NULL)
         ef_kmeans_set_work(node->model, t->model->plan.n_threads, t->model->plan.interrupt);
     efface_data_free(c->fresh.data);

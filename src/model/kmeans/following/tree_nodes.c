@@ -38,9 +38,7 @@ static efface_status take_read(ef_node_worker *w, ef_node_change *c) {
 /* What a node is fitted with. */
 static efface_kmeans_params params_of_fit(ef_node_worker *w, const ef_node_change *c) {
     const ef_tree_change *const t = w->whole;
-    const uint64_t draw = t->tree->nodes[t->depth][c->number].draw;
-    efface_kmeans_params params =
-        ef_node_params(t->model, t->depth, c->number, ef_tree_redraws(t) ? draw + 1 : draw);
+    efface_kmeans_params params = ef_node_params(t->model, t->depth, c->number);
     params.common.n_threads = t->n_threads;
     params.common.interrupted = must_end;
     params.common.interrupt_context = w;
@@ -70,19 +68,6 @@ static efface_status make_node(ef_node_worker *w, ef_node_change *c, const effac
     return status;
 }
 
-/* The next draw of a node that stays, whose set has changed already. */
-static efface_status redraw_node(ef_node_worker *w, ef_node_change *c, const ef_node *node) {
-    ef_ongoing *const o = c->ongoing;
-    const efface_kmeans_params params = params_of_fit(w, c);
-    o->revision = (ef_revision){.model = node->model,
-                                .counted = ef_data_whole(node->data),
-                                .data = node->data,
-                                .change = ef_joint_seen(&o->change, node->data),
-                                .refit = true,
-                                .reason = EF_REASON_REDRAW};
-    return ef_kmeans_fit(node->data, &params, node->model->ignored, &o->revision.fresh, &w->error);
-}
-
 /* A node that stays. */
 static efface_status change_node(ef_node_worker *w, ef_node_change *c, const ef_node *node,
                                  const ef_node_edit *e, const efface_rows *rows) {
@@ -99,10 +84,8 @@ static efface_status change_node(ef_node_worker *w, ef_node_change *c, const ef_
     efface_status status = ef_change_forget(own, node->data, e->leave, e->n_leave, error);
     EF_THEN(status, ef_change_learn(own, node->data, rows, error));
     EF_THEN(status, ef_joint_share(&o->change, node->data, error));
-    EF_THEN(status, ef_tree_redraws(w->whole)
-                        ? redraw_node(w, c, node)
-                        : ef_revision_make(&o->revision, node->model, node->data,
-                                           ef_joint_seen(&o->change, node->data), error));
+    EF_THEN(status, ef_revision_make(&o->revision, node->model, node->data,
+                                     ef_joint_seen(&o->change, node->data), error));
     if (status == EFFACE_OK)
         ef_revision_report(&o->revision, &c->report);
     return status;
@@ -126,7 +109,7 @@ static efface_status work_out_node(ef_node_worker *w, ef_node_change *c) {
     }
     ef_free(e.block);
     if (status == EFFACE_OK)
-        c->moves = ef_tree_redraws(t) || ef_node_centroids_move(t, c);
+        c->moves = ef_node_centroids_move(t, c);
     return status;
 }
 

@@ -20,7 +20,7 @@ typedef struct ef_node_change {
     ef_ongoing *ongoing; /* or NULL */
     ef_node fresh;       /* a node that was not there */
     bool vanishes;       /* a node whose rows all leave */
-    bool moves;          /* its parent is reached: its centroids change, or redraw is fresh */
+    bool moves;          /* its parent is reached: its centroids change */
     ef_effort report;
 } ef_node_change;
 
@@ -52,11 +52,6 @@ static inline uint64_t ef_changed_id(const ef_tree_change *t, size_t i) {
 
 static inline bool ef_changed_leaves(const ef_tree_change *t, size_t i) {
     return t->change != NULL && t->change->leaves[i];
-}
-
-/* Whether nodes are drawn anew: not those of a fit or of a file, whose draws are given. */
-static inline bool ef_tree_redraws(const ef_tree_change *t) {
-    return t->change != NULL && t->model->params.redraw == EFFACE_REDRAW_FRESH;
 }
 
 /* ---------------------------------------------------------------- tree_edits.c */
