@@ -12,7 +12,8 @@ WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 TIMED_SET = "covtype"  # of figures 5 and 6
 
 GROWTH_CLUSTERS, GROWTH_COLUMNS = 8, 16
-GROWTH_METHODS = ("pyramid", "quantized", "tree", "lloyd")
+GROWTH_METHODS = ("pyramid", "quantized", "quantized_fixed", "tree", "lloyd")
+FIXED_EPSILON = 1 / 16  # that of 10,000 rows; for others the paper's is narrower
 
 # The corollaries of the paper: n rows, n^alpha deletions; a lattice of width n^-beta, a tree of n^rho
 # leaves. Numbers of rows are powers of 4, so that n^rho is a power of two.
@@ -38,6 +39,7 @@ METHODS = {
     "tree_weighed": ["--method", "tree", "--weigh"],
     "pyramid": ["--method", "pyramid"],
 }
+OPTIONS = METHODS | {"quantized_fixed": ["--method", "quantized", "--epsilon", FIXED_EPSILON]}
 PRINTED = ("quantized_printed", "quantized_program", "tree_printed")
 
 
@@ -134,7 +136,7 @@ def sweeps(data_set, words, suffix):
 
 
 def loss_sweeps(data_set, size):
-    """Figures 3 and 4: losses, for which all deletions are one request."""
+    """Figures 3 and 4: losses after all deletions, which are one request."""
     words = [*replayed(size), "--batch", size.deletions, "--skip-metrics", "--baseline", "0"]
     return sweeps(data_set, words, "")
 
@@ -147,7 +149,7 @@ def time_sweeps(data_set, size):
 def generated_run(group, method, n, words):
     data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
     first = ["--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax", *SEEDING, "--threads", "1",
-             *METHODS[method]]
+             *OPTIONS[method]]
     return online_run(group, "gaussian", method, [*first, *words, "--skip-metrics", "--trace"], n)
 
 

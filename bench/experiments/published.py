@@ -70,15 +70,19 @@ SPEEDUP = {
 BOUNDS = {
     ("quantized", "m"): "O(m^2 d^2.5 / epsilon)",
     ("quantized", "n"): "O(1 / epsilon)",
+    ("quantized_fixed", "m"): "O(m^2 d^2.5 / epsilon)",
+    ("quantized_fixed", "n"): "O(1)",
     ("tree", "m"): "O(m)",
     ("tree", "n"): "O(max(n^rho, n^(1-rho)) d)",
 }
 
 # The exponents of these bounds in n and in m. The runs over n have the paper's epsilon, which is halved
-# whenever n grows tenfold, and its width, about n^0.3.
+# whenever n grows tenfold, or a fixed one; and its width, about n^0.3.
 EXPONENTS = {
     ("quantized", "m"): 2.0,
     ("quantized", "n"): math.log10(2),
+    ("quantized_fixed", "m"): 2.0,
+    ("quantized_fixed", "n"): 0.0,
     ("tree", "m"): 1.0,
     ("tree", "n"): 0.7,
 }

@@ -9,7 +9,6 @@ from .results import (
     set_title, with_sd,
 )
 
-LITTLE = 0.01  # speed-ups that are too low by a smaller part are not named
 ROUNDING = 0.0005  # what rounding to three decimals may have taken from a number of the paper
 
 
@@ -293,25 +292,8 @@ def time_section(run):
     best = {name: best_method(costs, name) for name in costs.sets()}
     grid = by_method(costs, lambda r: runtime_cell(r, bool(r) and best[r["set"]] == r["method"]))
     return blocks + [grid, Note(captions.BEST), *set_notes(costs.rows), Text(captions.XEON),
-                     *(Text(t) for t in too_low(run, costs)),
                      Folded("Requests in detail: how long they take, what they do, memory",
                             [request_grid(costs), *set_notes(costs.rows)])]
-
-
-def too_low(run, costs):
-    """By how much retraining on the last rows alone makes speed-ups too low."""
-    deletions = run.meta.get("deletions") or 1000
-    short = {}
-    for name, first in costs.sets().items():
-        mean_rows = number(first, "n") - (deletions + 1) / 2  # of all retrainings
-        short[plain(set_title(first))] = (deletions - 1) / 2 / mean_rows
-    most = [f"{name} {100 * part:.1f} %" for name, part in short.items() if part >= LITTLE]
-    if most:
-        rest = f"; less than {LITTLE:.0%} on the others" if len(most) < len(short) else ""
-        yield ("The paper retrains after each deletion, on n - 1 down to "
-               f"n - {run.deletions} rows; here retraining is clocked after the last. Where the time "
-               "of retraining grows with the rows, that makes our speed-ups too low by "
-               f"{listed(most)}{rest}.")
 
 
 def request_grid(costs):

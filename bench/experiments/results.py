@@ -34,6 +34,7 @@ METHODS = {
     "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
     "quantized_printed": Look("Q-k-means, as printed", "#E69F00", "(3,4)", 4),
     "quantized_program": Look("Q-k-means, as programmed", "#999933", "(16,4,3,4,3,4)", 12),
+    "quantized_fixed": Look("Q-k-means, exact, ε = 1/16", "#AA4499", "(9,3)", 8),
     "tree": Look("DC-k-means, exact", "#0072B2", "solid", 7),
     "tree_printed": Look("DC-k-means, as printed", "#882255", "(2,3)", 10),
     "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),
@@ -54,7 +55,7 @@ NOT_EXACT = {"quantized_printed": "no", "quantized_program": "no",  # by the law
              "tree_printed": "in distribution"}
 
 # For methods and sets that are not listed above.
-SPARE = [("#661100", "(2,3)", 8), ("#AA4499", "(12,3)", 15), ("#44AA99", "(5,3)", 14)]
+SPARE = [("#661100", "(2,3)", 6), ("#332288", "(12,3)", 15), ("#44AA99", "(5,3)", 14)]
 
 # How sets are marked that are not the paper's, by kind, and what the marks mean.
 STAND_IN = "† stand-in: generated with the paper's N, D, K; not comparable with the paper's data"

@@ -225,7 +225,8 @@ def runtime_curves(results, deletions):
             lines = results.get("main", name, method)
             for point in points_up_to(deletions):
                 if method == "kmeans":
-                    values = list(retraining.values())
+                    # k-means pays for training too: m + 1 of them for m deletions
+                    values = [seconds * (point + 1) / point for seconds in retraining.values()]
                 else:
                     values = [theory.amortized(line, point) for line in lines]
                 if values:
@@ -265,16 +266,16 @@ def loss_sweep(results, group, method, column):
             if not base:
                 continue
             ratios = [line["loss"] / base[line["deletions"]] for line in lines]
-            yield {**results.place(name), column: value, "loss_ratio": mean(ratios),
-                   "sd": spread(ratios)}
+            yield {**results.place(name), "deletions": lines[0]["deletions"], column: value,
+                   "loss_ratio": mean(ratios), "sd": spread(ratios)}
 
 
 def time_sweep(results, group, method, column, deletions):
     for value in results.values(group, plan.TIMED_SET, method):
         lines = results.get(group, plan.TIMED_SET, method, value)
         seconds = [amortized(line, deletions) for line in lines]
-        yield {**results.place(plan.TIMED_SET), column: value, "seconds": mean(seconds),
-               "sd": spread(seconds),
+        yield {**results.place(plan.TIMED_SET), "deletions": deletions, column: value,
+               "seconds": mean(seconds), "sd": spread(seconds),
                "request_us": mean([line["delete_us_mean"] for line in lines])}
 
 
@@ -350,13 +351,13 @@ def save_all(results, deletions, folder):
     put("figure2_retrains", "set kind method deletions retrains sd",
         retrains(results, deletions), "main")
     put("figure2_stream", "set kind method replicate request action", stream(results), "main")
-    put("figure3_epsilon_loss", "set kind epsilon loss_ratio sd",
+    put("figure3_epsilon_loss", "set kind deletions epsilon loss_ratio sd",
         loss_sweep(results, "epsilon", "quantized", "epsilon"), "epsilon")
-    put("figure4_width_loss", "set kind width loss_ratio sd",
+    put("figure4_width_loss", "set kind deletions width loss_ratio sd",
         loss_sweep(results, "width", "tree", "width"), "width")
-    put("figure5_epsilon_time", "set kind epsilon seconds sd request_us",
+    put("figure5_epsilon_time", "set kind deletions epsilon seconds sd request_us",
         time_sweep(results, "epsilon_time", "quantized", "epsilon", deletions), "epsilon_time")
-    put("figure6_width_time", "set kind width seconds sd request_us",
+    put("figure6_width_time", "set kind deletions width seconds sd request_us",
         time_sweep(results, "width_time", "tree", "width", deletions), "width_time")
     rows = put("figure7_growth", "method n request_us request_us_median first_us retrain_us",
                growth(results), "growth")

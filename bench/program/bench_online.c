@@ -146,8 +146,8 @@ static int run_replicate(const online_options *options, uint32_t number, online_
     int code = BENCH_FAILED;
     if (online_run_begin(&r.run, &options->common, number, result)) {
         code = BENCH_DONE;
-        if (train_model(&r, &error) != EFFACE_OK || forget_rows(&r, &error) != EFFACE_OK ||
-            measure_baseline(&r, &error) != EFFACE_OK ||
+        if (train_model(&r, &error) != EFFACE_OK || measure_baseline(&r, &error) != EFFACE_OK ||
+            forget_rows(&r, &error) != EFFACE_OK || measure_baseline(&r, &error) != EFFACE_OK ||
             measure_converged(&r, &error) != EFFACE_OK ||
             online_finish(&r.run, &error) != EFFACE_OK)
             code = bench_fail(&error);

@@ -47,8 +47,11 @@ void online_result_free(online_result *result) {
 
 efface_status online_measure_baseline(online_run *r, online_fit *fit, const void *params,
                                       efface_error *error) {
-    const uint32_t n_fits = r->options->baseline_fits;
-    r->result->baseline_seconds = NAN;
+    const uint32_t n_fits = (r->options->baseline_fits + 1) / 2;
+    double *const baseline = &r->result->baseline_seconds;
+    const bool first = r->n_forgotten == 0;
+    if (first)
+        *baseline = NAN;
     if (n_fits == 0 || efface_data_n_rows(r->data) == 0)
         return EFFACE_OK;
     double *const seconds = malloc(n_fits * sizeof *seconds);
@@ -58,8 +61,10 @@ efface_status online_measure_baseline(online_run *r, online_fit *fit, const void
         status = fit(r->data, params, &model, &seconds[i], error);
         efface_model_free(model);
     }
-    if (status == EFFACE_OK)
-        r->result->baseline_seconds = bench_median(seconds, n_fits);
+    if (status == EFFACE_OK) {
+        const double median = bench_median(seconds, n_fits);
+        *baseline = first ? median : 0.5 * (*baseline + median);
+    }
     free(seconds);
     return status;
 }

@@ -109,7 +109,7 @@ class Figures(RunTest):
     def test_methods_have_their_names(self):
         texts = texts_of(self.folder / "figure9_tradeoff.svg")
         for method in results.METHODS:
-            if method != "kmeans":
+            if method not in ("kmeans", "quantized_fixed"):  # the latter is in figure 7 alone
                 self.assertIn(results.METHODS[method].title, texts)
         self.assertIn("k-means, retrained", texts_of(self.folder / "figure1_runtime.svg"))
 
@@ -293,14 +293,6 @@ class Report(RunTest):
         change(self.folder / "theory.csv", "tree,n,0.702,", "tree,n,0.752,")
         report.write_report(self.folder)
         self.has("by more than two standard errors: DC-k-means, exact of a request, in n.", self.markdown())
-
-    def test_says_how_much_too_low_speedups_are(self):
-        # Of celltype's 12,009 rows 1 to 1,000 are gone, 500.5 on average: 499.5 / 11,508.5.
-        self.has("too low by celltype 4.3 %", self.markdown())
-        meta = json.loads((self.folder / "meta.json").read_text(encoding="utf-8"))
-        (self.folder / "meta.json").write_text(json.dumps(meta | {"deletions": 2}), encoding="utf-8")
-        report.write_report(self.folder)
-        self.assertNotIn("too low by", self.markdown())
 
     def test_a_run_without_the_tables_of_sentences(self):
         for name in ("table4_runtime", "table1_loss", "figure2_retrains", "figure3_epsilon_loss",
