@@ -43,6 +43,12 @@ static inline bool ef_race_hopeless(uint32_t high_bits, int64_t weight, double d
     return v > key * ((double)weight * distance_bound);
 }
 
+/* ef_race_hopeless holds for leading bits above this, given the largest weight * distance bound. */
+static inline uint32_t ef_race_limit(double most, double key) {
+    const double limit = key * most * (0x1p32 * (1.0 + 0x1p-30)) + 1.0;
+    return limit < 0x1p32 ? (uint32_t)limit : UINT32_MAX;
+}
+
 /* After races: `best` has the best candidates of this rank in n of them, and gets those of all, and
  * `points` their grid points; of nobody that is left as it was. A winner that is on another rank
  * has no position. */

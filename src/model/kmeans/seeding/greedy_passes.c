@@ -234,12 +234,6 @@ static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, 
     }
 }
 
-/* ef_race_hopeless holds for numbers above this. */
-static uint32_t limit_of(double most, double key) {
-    const double limit = key * most * (0x1p32 * (1.0 + 0x1p-30)) + 1.0;
-    return limit < 0x1p32 ? (uint32_t)limit : UINT32_MAX;
-}
-
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
     ef_racer *const best = g->best + (size_t)number * g->n_slots;
@@ -251,7 +245,7 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
             take_over(g, p);
         for (uint32_t s = 0; s < g->n_racing; s++)
             limits[s] = weighs ? UINT32_MAX
-                               : limit_of(is_first ? 1.0 : g->panels[p].most, best[s].winner.key);
+                               : ef_race_limit(is_first ? 1.0 : g->panels[p].most, best[s].winner.key);
         ef_passes_ids(g->passes, p, ids);
         uint64_t bits = g->passes->kernels->tape_within(g->seed, EF_TAPE_SEED, g->n_racing, ids,
                                                         g->round, limits);

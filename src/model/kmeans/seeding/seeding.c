@@ -13,8 +13,9 @@
  * after one comparison. The others are measured against seeds that they have not seen, until they
  * are out or have seen all. If the sum of the bounds of all rows is q times the sum of their u,
  * some q log n panels are measured in a round, and log n rows get an exact distance and a
- * logarithm. Cost O(n) a round, O(n d) for the first distance of each row, and never more than O(n
- * d) a round.
+ * logarithm. An exact distance takes the float distances to all seeds again, sixteen at a time, and
+ * integers for those seeds that these cannot tell from the nearest. Cost O(n) a round, O(n d) for
+ * the first distance of each row, and never more than O(n d) a round.
  */
 #include "base/errors/status.h"
 #include "base/memory/arrays.h"
@@ -42,24 +43,39 @@ typedef struct seeding_round {
     panel_bound *panels;
     float *upper;         /* of each row: the distance to the nearest seed that it has seen */
     const float *points;  /* the seeds so far as floats, */
-    const int32_t *seeds; /* and as they are: `round` of them */
-    double slack;         /* 1 + the relative error of `upper` */
+    const float *seeds_abreast; /* sixteen of them side by side, */
+    const int32_t *seeds;       /* and as they are: `round` of them */
+    const ef_map *whole;        /* leaves grid points as they are */
+    double slack;               /* 1 + the relative error of `upper` */
 } seeding_round;
 
 static uint64_t tape_of(const seeding_round *r, uint64_t id) {
     return ef_tape(r->seed, EF_TAPE_SEED, 0, id, r->round);
 }
 
-/* The exact squared distance to the nearest seed; 1 while there is none. */
+/* The exact squared distance to the nearest seed; 1 while there is none. The row has seen all seeds.
+ * If e is the relative error of floats, that of the nearest seed is at most (1 + e) / (1 - e) times
+ * the smallest. */
 static int64_t distance_to_seeds(const seeding_round *r, ef_worker *worker, size_t position) {
     if (r->round == 0)
         return 1;
-    const uint32_t d = r->space->passes.map->n_columns;
-    ef_passes_snap(&r->space->passes, position, worker->point);
+    const ef_passes *const passes = &r->space->passes;
+    const uint32_t d = passes->map->n_columns;
+    const double limit = (double)r->upper[position] * (1.0 + 2.1 * (r->slack - 1.0));
     int64_t least = INT64_MAX;
-    for (uint32_t s = 0; s < r->round; s++) {
-        const int64_t distance = ef_grid_sqdist(worker->point, r->seeds + (size_t)s * d, d);
-        least = distance < least ? distance : least;
+    ef_passes_snap(passes, position, worker->point);
+    for (uint32_t j = 0; j < d; j++)
+        worker->panel[j] = (float)worker->point[j];
+    for (uint32_t first = 0; first < r->round; first += EF_PANEL) {
+        const float *const seeds = r->seeds_abreast + (size_t)first * d;
+        float away[EF_PANEL];
+        passes->kernels->sqdist(r->whole, seeds, worker->panel, seeds, away);
+        for (uint32_t s = first; s < r->round && s < first + EF_PANEL; s++) {
+            if ((double)away[s - first] > limit)
+                continue;
+            const int64_t distance = ef_grid_sqdist(worker->point, r->seeds + (size_t)s * d, d);
+            least = distance < least ? distance : least;
+        }
     }
     return least;
 }
@@ -99,8 +115,6 @@ static bool may_win(const seeding_round *r, size_t panel, size_t last, uint32_t 
     panel_bound *const bound = &r->panels[panel];
     if (r->round == 0)
         return true;
-    if (bound->seen == 0)
-        measure_seeds(r, panel, last);
     while (!ef_race_hopeless(least_high, 1, bound->most, key)) {
         if (bound->seen == r->round)
             return true;
@@ -109,31 +123,45 @@ static bool may_win(const seeding_round *r, size_t panel, size_t last, uint32_t 
     return false;
 }
 
+/* A panel one of whose rows may win, as far as was known of it so far. */
+static void race_panel(const seeding_round *r, ef_worker *worker, size_t panel, size_t last,
+                       const uint64_t ids[EF_PANEL]) {
+    const ef_passes *const passes = &r->space->passes;
+    const double *const key = &worker->best.winner.key;
+    uint32_t high[EF_PANEL], least = UINT32_MAX;
+    passes->kernels->tape_high(r->seed, EF_TAPE_SEED, ids, r->round, high);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        least = high[i] < least ? high[i] : least;
+    if (!may_win(r, panel, last, least, *key))
+        return;
+    for (unsigned i = 0; i < ef_passes_rows(passes, panel); i++) {
+        const size_t position = panel * EF_PANEL + i;
+        const int64_t weight = ef_data_weight(passes->data, position);
+        const double bound = bound_of(r, position);
+        if (!(bound > 0.0) || ef_race_hopeless(high[i], weight, bound, *key))
+            continue;
+        const int64_t distance = distance_to_seeds(r, worker, position);
+        const ef_racer candidate = {{ids[i], ef_race_key(tape_of(r, ids[i]), weight, distance)},
+                                    position};
+        ef_candidate_offer(&worker->best, &candidate);
+    }
+}
+
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const seeding_round *const r = context;
-    const ef_workspace *const space = r->space;
-    ef_worker *const worker = &space->workers[number];
+    const ef_passes *const passes = &r->space->passes;
+    ef_worker *const worker = &r->space->workers[number];
+    const bool is_first = r->round == 0, weighs = is_first && passes->data->weights != NULL;
     for (size_t p = first; p < last; p++) {
-        const unsigned n = ef_passes_rows(&space->passes, p);
         uint64_t ids[EF_PANEL];
-        uint32_t high[EF_PANEL], least = UINT32_MAX;
-        ef_passes_ids(&space->passes, p, ids);
-        space->passes.kernels->tape_high(r->seed, EF_TAPE_SEED, ids, r->round, high);
-        for (unsigned i = 0; i < EF_PANEL; i++)
-            least = high[i] < least ? high[i] : least;
-        if (!may_win(r, p, last, least, worker->best.winner.key))
-            continue;
-        for (unsigned i = 0; i < n; i++) {
-            const size_t position = p * EF_PANEL + i;
-            const int64_t weight = ef_data_weight(space->passes.data, position);
-            const double bound = bound_of(r, position);
-            if (!(bound > 0.0) || ef_race_hopeless(high[i], weight, bound, worker->best.winner.key))
-                continue;
-            const int64_t distance = distance_to_seeds(r, worker, position);
-            const ef_racer candidate = {{ids[i], ef_race_key(tape_of(r, ids[i]), weight, distance)},
-                                        position};
-            ef_candidate_offer(&worker->best, &candidate);
-        }
+        if (!is_first && r->panels[p].seen == 0)
+            measure_seeds(r, p, last);
+        const double most = is_first ? 1.0 : r->panels[p].most;
+        const uint32_t limit =
+            weighs ? UINT32_MAX : ef_race_limit(most, worker->best.winner.key);
+        ef_passes_ids(passes, p, ids);
+        if (passes->kernels->tape_within(r->seed, EF_TAPE_SEED, 1, ids, r->round, &limit) != 0)
+            race_panel(r, worker, p, last, ids);
     }
 }
 
@@ -145,18 +173,23 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
         return ef_seed_greedily(space, plan, seeds, from, labels, has_labels, error);
     const uint32_t k = plan->n_clusters, d = space->passes.map->n_columns;
     panel_bound *panels;
-    float *upper, *points;
+    float *upper, *points, *abreast, *low, *step;
     ef_racer *chosen;
     const ef_array arrays[] = {
         {&panels, space->passes.n_panels, sizeof *panels},
         {&upper, space->passes.data->n_rows, sizeof *upper},
         {&points, k, d * sizeof *points},
+        {&abreast, k / EF_PANEL + 1, EF_PANEL * d * sizeof *abreast},
+        {&low, d, sizeof *low},
+        {&step, d, sizeof *step},
         {&chosen, k, sizeof *chosen},
     };
-    void *const block = EF_ARRAYS_TAKE(arrays, false);
+    void *const block = EF_ARRAYS_TAKE(arrays, true);
     if (block == NULL)
         return ef_fail_memory(error);
-    memset(panels, 0, space->passes.n_panels * sizeof *panels);
+    const ef_map whole = {d, low, step};
+    for (uint32_t j = 0; j < d; j++)
+        step[j] = 1.0F;
     efface_status status = EFFACE_OK;
     for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
         int32_t *const point = seeds->points + (size_t)l * d;
@@ -171,7 +204,9 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
                 .panels = panels,
                 .upper = upper,
                 .points = points,
+                .seeds_abreast = abreast,
                 .seeds = seeds->points,
+                .whole = &whole,
                 .slack = 1.0 + EF_SQDIST_ERROR(d),
             };
             ef_workspace_begin_race(space);
@@ -186,8 +221,9 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
                 break;
             seeds->winners[l] = chosen[l].winner;
         }
+        float *const place = abreast + (size_t)(l / EF_PANEL * EF_PANEL) * d + l % EF_PANEL;
         for (uint32_t j = 0; j < d; j++)
-            points[(size_t)l * d + j] = (float)point[j];
+            points[(size_t)l * d + j] = place[(size_t)j * EF_PANEL] = (float)point[j];
     }
     ef_free(block);
     return status;
