@@ -136,13 +136,16 @@ typedef struct ef_kernels {
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
 
-    /* A bit for each `sub` s of n_subs, up to 64: whether one of the numbers that tape_high would
-     * give is at most limits[s]. */
-    uint64_t (*tape_within)(uint64_t seed, uint32_t purpose, uint32_t n_subs,
-                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits);
+    /* For each of n_panels panels p, a bit for each `sub` s of n_subs, up to 64: whether one of the
+     * numbers that tape_high would give for its ids, which begin at ids[EF_PANEL p], is at most
+     * limits[n_subs p + s]. */
+    void (*tape_within)(uint64_t seed, uint32_t purpose, uint32_t n_subs, const uint64_t *ids,
+                        size_t n_panels, uint32_t step, const uint32_t *limits, uint64_t *bits);
 } ef_kernels;
 
 #define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */
+
+#define EF_TAPE_RUN 16 /* panels worth one call of tape_within */
 
 #define EF_STRIP 8 /* columns side by side */
 

@@ -63,23 +63,30 @@ LANE_OP counters with_sub(const counters *one, const counters *two, const round_
     return (counters){vw_xor(vw_upper(p1), one->c1, vw_set1(keys->k0[1])), p1, two->c2, two->c3};
 }
 
-static uint64_t tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs,
-                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits) {
-    const round_keys keys = keys_of(seed);
+LANE_OP uint64_t panel_within(const round_keys *keys, uint32_t purpose, uint32_t n_subs,
+                              const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits) {
     uint64_t bits = 0;
     for (unsigned at = 0; at < EF_PANEL; at += 2 * WORDS) {
         counters one[2], two[2];
         for (unsigned i = 0; i < 2; i++) {
-            one[i] = one_round(begin_rounds(ids + at + i * WORDS, purpose, step), &keys, 0);
-            two[i] = one_round(one[i], &keys, 1);
+            one[i] = one_round(begin_rounds(ids + at + i * WORDS, purpose, step), keys, 0);
+            two[i] = one_round(one[i], keys, 1);
         }
         for (uint32_t s = 0; s < n_subs; s++) {
-            counters c[2] = {with_sub(&one[0], &two[0], &keys, s),
-                             with_sub(&one[1], &two[1], &keys, s)};
-            run_rounds(c, &keys, 2);
+            counters c[2] = {with_sub(&one[0], &two[0], keys, s),
+                             with_sub(&one[1], &two[1], keys, s)};
+            run_rounds(c, keys, 2);
             const unsigned within = vw_within(c[0].c1, limits[s]) | vw_within(c[1].c1, limits[s]);
             bits |= (uint64_t)(within != 0) << s;
         }
     }
     return bits;
+}
+
+static void tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs, const uint64_t *ids,
+                        size_t n_panels, uint32_t step, const uint32_t *limits, uint64_t *bits) {
+    const round_keys keys = keys_of(seed);
+    for (size_t p = 0; p < n_panels; p++)
+        bits[p] =
+            panel_within(&keys, purpose, n_subs, ids + p * EF_PANEL, step, limits + p * n_subs);
 }

@@ -221,16 +221,17 @@ static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t id
     }
 }
 
-static uint64_t tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs,
-                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits) {
-    uint64_t bits = 0;
-    for (uint32_t s = 0; s < n_subs; s++) {
-        uint32_t high[EF_PANEL];
-        tape_high(seed, purpose + (s << 8), ids, step, high);
-        for (unsigned i = 0; i < EF_PANEL; i++)
-            bits |= (uint64_t)(high[i] <= limits[s]) << s;
+static void tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs, const uint64_t *ids,
+                        size_t n_panels, uint32_t step, const uint32_t *limits, uint64_t *bits) {
+    for (size_t p = 0; p < n_panels; p++) {
+        bits[p] = 0;
+        for (uint32_t s = 0; s < n_subs; s++) {
+            uint32_t high[EF_PANEL];
+            tape_high(seed, purpose + (s << 8), ids + p * EF_PANEL, step, high);
+            for (unsigned i = 0; i < EF_PANEL; i++)
+                bits[p] |= (uint64_t)(high[i] <= limits[p * n_subs + s]) << s;
+        }
     }
-    return bits;
 }
 
 const ef_kernels ef_kernels_ref = {

@@ -49,6 +49,11 @@ static inline uint32_t ef_race_limit(double most, double key) {
     return limit < 0x1p32 ? (uint32_t)limit : UINT32_MAX;
 }
 
+/* How many of the panels that are left to look at together: one as long as everybody wins. */
+static inline size_t ef_race_run(const ef_racer *best, size_t n_left) {
+    return ef_is_nobody(best) ? 1 : n_left < EF_TAPE_RUN ? n_left : EF_TAPE_RUN;
+}
+
 /* After races: `best` has the best candidates of this rank in n of them, and gets those of all, and
  * `points` their grid points; of nobody that is left as it was. A winner that is on another rank
  * has no position. */

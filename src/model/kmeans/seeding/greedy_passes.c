@@ -236,23 +236,29 @@ static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, 
 
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
+    const uint32_t n_slots = g->n_racing;
     ef_racer *const best = g->best + (size_t)number * g->n_slots;
     const bool is_first = g->round == 0, weighs = is_first && g->passes->data->weights != NULL;
-    for (size_t p = first; p < last; p++) {
-        uint64_t ids[EF_PANEL];
-        uint32_t limits[EF_MOST_CANDIDATES];
-        if (g->takes_over)
-            take_over(g, p);
-        for (uint32_t s = 0; s < g->n_racing; s++)
-            limits[s] = weighs ? UINT32_MAX
-                               : ef_race_limit(is_first ? 1.0 : g->panels[p].most, best[s].winner.key);
-        ef_passes_ids(g->passes, p, ids);
-        uint64_t bits = g->passes->kernels->tape_within(g->seed, EF_TAPE_SEED, g->n_racing, ids,
-                                                        g->round, limits);
-        for (; bits != 0; bits &= bits - 1) {
-            const uint32_t slot = (uint32_t)__builtin_ctzll(bits);
-            race_in_slot(g, p, ids, slot, &best[slot]);
+    for (size_t p = first, n; p < last; p += n) {
+        uint64_t ids[EF_TAPE_RUN * EF_PANEL], bits[EF_TAPE_RUN];
+        uint32_t limits[EF_TAPE_RUN * EF_MOST_CANDIDATES];
+        n = ef_race_run(best, last - p);
+        for (size_t i = 0; i < n; i++) {
+            if (g->takes_over)
+                take_over(g, p + i);
+            const double most = is_first ? 1.0 : g->panels[p + i].most;
+            for (uint32_t s = 0; s < n_slots; s++)
+                limits[i * n_slots + s] =
+                    weighs ? UINT32_MAX : ef_race_limit(most, best[s].winner.key);
+            ef_passes_ids(g->passes, p + i, ids + i * EF_PANEL);
         }
+        g->passes->kernels->tape_within(g->seed, EF_TAPE_SEED, n_slots, ids, n, g->round, limits,
+                                        bits);
+        for (size_t i = 0; i < n; i++)
+            for (; bits[i] != 0; bits[i] &= bits[i] - 1) {
+                const uint32_t slot = (uint32_t)__builtin_ctzll(bits[i]);
+                race_in_slot(g, p + i, ids + i * EF_PANEL, slot, &best[slot]);
+            }
     }
 }
 

@@ -152,16 +152,21 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
     const ef_passes *const passes = &r->space->passes;
     ef_worker *const worker = &r->space->workers[number];
     const bool is_first = r->round == 0, weighs = is_first && passes->data->weights != NULL;
-    for (size_t p = first; p < last; p++) {
-        uint64_t ids[EF_PANEL];
-        if (!is_first && r->panels[p].seen == 0)
-            measure_seeds(r, p, last);
-        const double most = is_first ? 1.0 : r->panels[p].most;
-        const uint32_t limit =
-            weighs ? UINT32_MAX : ef_race_limit(most, worker->best.winner.key);
-        ef_passes_ids(passes, p, ids);
-        if (passes->kernels->tape_within(r->seed, EF_TAPE_SEED, 1, ids, r->round, &limit) != 0)
-            race_panel(r, worker, p, last, ids);
+    for (size_t p = first, n; p < last; p += n) {
+        uint64_t ids[EF_TAPE_RUN * EF_PANEL], bits[EF_TAPE_RUN];
+        uint32_t limits[EF_TAPE_RUN];
+        n = ef_race_run(&worker->best, last - p);
+        for (size_t i = 0; i < n; i++) {
+            if (!is_first && r->panels[p + i].seen == 0)
+                measure_seeds(r, p + i, last);
+            const double most = is_first ? 1.0 : r->panels[p + i].most;
+            limits[i] = weighs ? UINT32_MAX : ef_race_limit(most, worker->best.winner.key);
+            ef_passes_ids(passes, p + i, ids + i * EF_PANEL);
+        }
+        passes->kernels->tape_within(r->seed, EF_TAPE_SEED, 1, ids, n, r->round, limits, bits);
+        for (size_t i = 0; i < n; i++)
+            if (bits[i] != 0)
+                race_panel(r, worker, p + i, last, ids + i * EF_PANEL);
     }
 }
 
