@@ -164,9 +164,11 @@ static inline size_t ef_assign_room(uint32_t n_clusters, uint32_t n_columns) {
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
 
-/* Of d + 2 roundings (the subtraction is exact, one square, d - 1 additions, the conversion): each
- * at most 2^-24, and (1 + 2^-24)^(d + 2) - 1 < 1.01 (d + 2) 2^-24 for d < 2^15. */
-#define EF_SQDIST_ERROR(d) (1.01 * ((double)(d) + 2.0) * 0x1p-24)
+/* Of n roundings of at most 2^-24 each: subtractions are exact, and so is the first addition to each
+ * of the two sums; so a square takes its own, those of at most (d + 1) / 2 - 1 other additions, and
+ * the last one. n <= (d + 3) / 2, and both (1 + 2^-24)^n - 1 and 1 / (1 - 2^-24)^n - 1 are less than
+ * 1.01 n 2^-24 for d < 2^15. */
+#define EF_SQDIST_ERROR(d) (1.01 * ((double)(d) + 3.0) / 2.0 * 0x1p-24)
 
 /* The table for this processor, or the one that EFFACE_KERNELS names; NULL if that one cannot run
  * here. Decided at the first call. */

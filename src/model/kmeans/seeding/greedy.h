@@ -6,6 +6,7 @@
 #define EF_GREEDY_H
 
 #include "model/kmeans/definition/levels.h"
+#include "model/kmeans/seeding/seed_panels.h"
 
 #define EF_MOST_CANDIDATES 64 /* in a round: a bit for each slot */
 
@@ -31,6 +32,8 @@ typedef struct ef_greedy {
     const int32_t *seeds; /* `round` of them */
     ef_point *met;        /* those that rows are first measured against */
     double *met_reals;
+    ef_seed_panels abreast; /* the seeds again, */
+    uint32_t n_abreast;     /* so many of them */
 
     /* Of each panel; of each row, panels being whole. */
     ef_greedy_panel *panels;
@@ -46,7 +49,7 @@ typedef struct ef_greedy {
     double *reals;
     ef_i128 *potentials;
     uint32_t *same_as; /* the first slot with the same candidate */
-    int64_t *apart;    /* and of each seed: a quarter of their squared distance, */
+    int64_t *apart;    /* and of each seed: a quarter of their squared distance or less, */
     int64_t *least;    /* and the smallest of these */
 
     /* Of each worker, for each slot. */

@@ -64,10 +64,11 @@ bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans_plan *pla
     g->block = EF_ARRAYS_TAKE(arrays, false);
     for (size_t i = 0; g->block != NULL && i < w; i++)
         g->n_tried[i] = g->n_reached[i] = 0;
-    return g->block != NULL;
+    return ef_seed_panels_init(&g->abreast, k, (uint32_t)d) && g->block != NULL;
 }
 
 void ef_greedy_free(ef_greedy *g) {
+    ef_seed_panels_free(&g->abreast);
     ef_free(g->block);
 }
 
@@ -371,21 +372,39 @@ static void try_panels(void *context, unsigned number, size_t first, size_t last
     }
 }
 
+/* How far a candidate is from the seeds. Float distances do, as less may be said. */
+static void measure_apart(const ef_greedy *g, uint32_t slot) {
+    const uint32_t d = g->passes->map->n_columns;
+    const int32_t *const point = g->points + (size_t)slot * d;
+    const double part = (1.0 - EF_SQDIST_ERROR(d)) / 4.0;
+    float *const floats = g->workers[0].panel;
+    int64_t *const apart = g->apart + (size_t)slot * g->n_clusters;
+    for (uint32_t j = 0; j < d; j++)
+        floats[j] = (float)point[j];
+    g->least[slot] = INT64_MAX;
+    for (uint32_t first = 0; first < g->round; first += EF_PANEL) {
+        float away[EF_PANEL];
+        ef_seed_panels_measure(&g->abreast, g->passes->kernels, first, floats, away);
+        for (uint32_t l = first; l < g->round && l < first + EF_PANEL; l++) {
+            apart[l] = (int64_t)((double)away[l - first] * part);
+            g->least[slot] = apart[l] < g->least[slot] ? apart[l] : g->least[slot];
+        }
+    }
+}
+
 /* What a pass over the candidates needs to know of them. */
-static void look_at_candidates(const ef_greedy *g) {
+static void look_at_candidates(ef_greedy *g) {
     const size_t d = g->passes->map->n_columns;
+    for (; g->n_abreast < g->round; g->n_abreast++)
+        ef_seed_panels_put(&g->abreast, g->n_abreast, g->seeds + g->n_abreast * d);
     for (uint32_t s = 0; s < g->n_slots; s++) {
         const int32_t *const point = g->points + s * d;
         g->to_try[s] = point_of(g, point, g->reals + s * d);
         g->same_as[s] = 0;
         while (g->candidates[g->same_as[s]].winner.id != g->candidates[s].winner.id)
             g->same_as[s]++;
-        g->least[s] = INT64_MAX;
-        for (uint32_t l = 0; l < g->round && g->same_as[s] == s; l++) {
-            const int64_t apart = ef_grid_sqdist(point, g->seeds + l * d, (uint32_t)d) / 4;
-            g->apart[(size_t)s * g->n_clusters + l] = apart;
-            g->least[s] = apart < g->least[s] ? apart : g->least[s];
-        }
+        if (g->same_as[s] == s)
+            measure_apart(g, s);
     }
 }
 

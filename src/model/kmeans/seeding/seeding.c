@@ -23,6 +23,7 @@
 #include "base/random/tape.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/seeding/greedy.h"
+#include "model/kmeans/seeding/seed_panels.h"
 
 #include <string.h>
 
@@ -41,12 +42,11 @@ typedef struct seeding_round {
     uint64_t seed;
     uint32_t round;
     panel_bound *panels;
-    float *upper;         /* of each row: the distance to the nearest seed that it has seen */
-    const float *points;  /* the seeds so far as floats, */
-    const float *seeds_abreast; /* sixteen of them side by side, */
-    const int32_t *seeds;       /* and as they are: `round` of them */
-    const ef_map *whole;        /* leaves grid points as they are */
-    double slack;               /* 1 + the relative error of `upper` */
+    float *upper;        /* of each row: the distance to the nearest seed that it has seen */
+    const float *points; /* the seeds so far as floats, */
+    const ef_seed_panels *abreast; /* in panels, */
+    const int32_t *seeds;          /* and as they are: `round` of them */
+    double slack;                  /* 1 + the relative error of `upper` */
 } seeding_round;
 
 static uint64_t tape_of(const seeding_round *r, uint64_t id) {
@@ -55,21 +55,20 @@ static uint64_t tape_of(const seeding_round *r, uint64_t id) {
 
 /* The exact squared distance to the nearest seed; 1 while there is none. The row has seen all seeds.
  * If e is the relative error of floats, that of the nearest seed is at most (1 + e) / (1 - e) times
- * the smallest. */
+ * the smallest, which is less than 1 + 2.01 e. */
 static int64_t distance_to_seeds(const seeding_round *r, ef_worker *worker, size_t position) {
     if (r->round == 0)
         return 1;
     const ef_passes *const passes = &r->space->passes;
     const uint32_t d = passes->map->n_columns;
-    const double limit = (double)r->upper[position] * (1.0 + 2.1 * (r->slack - 1.0));
+    const double limit = (double)r->upper[position] * (1.0 + 2.01 * (r->slack - 1.0));
     int64_t least = INT64_MAX;
     ef_passes_snap(passes, position, worker->point);
     for (uint32_t j = 0; j < d; j++)
         worker->panel[j] = (float)worker->point[j];
     for (uint32_t first = 0; first < r->round; first += EF_PANEL) {
-        const float *const seeds = r->seeds_abreast + (size_t)first * d;
         float away[EF_PANEL];
-        passes->kernels->sqdist(r->whole, seeds, worker->panel, seeds, away);
+        ef_seed_panels_measure(r->abreast, passes->kernels, first, worker->panel, away);
         for (uint32_t s = first; s < r->round && s < first + EF_PANEL; s++) {
             if ((double)away[s - first] > limit)
                 continue;
@@ -178,23 +177,23 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
         return ef_seed_greedily(space, plan, seeds, from, labels, has_labels, error);
     const uint32_t k = plan->n_clusters, d = space->passes.map->n_columns;
     panel_bound *panels;
-    float *upper, *points, *abreast, *low, *step;
+    float *upper, *points;
     ef_racer *chosen;
     const ef_array arrays[] = {
         {&panels, space->passes.n_panels, sizeof *panels},
         {&upper, space->passes.data->n_rows, sizeof *upper},
         {&points, k, d * sizeof *points},
-        {&abreast, k / EF_PANEL + 1, EF_PANEL * d * sizeof *abreast},
-        {&low, d, sizeof *low},
-        {&step, d, sizeof *step},
         {&chosen, k, sizeof *chosen},
     };
-    void *const block = EF_ARRAYS_TAKE(arrays, true);
-    if (block == NULL)
+    void *const block = EF_ARRAYS_TAKE(arrays, false);
+    ef_seed_panels abreast;
+    const bool fits = ef_seed_panels_init(&abreast, k, d);
+    if (block == NULL || !fits) {
+        ef_seed_panels_free(&abreast);
+        ef_free(block);
         return ef_fail_memory(error);
-    const ef_map whole = {d, low, step};
-    for (uint32_t j = 0; j < d; j++)
-        step[j] = 1.0F;
+    }
+    memset(panels, 0, space->passes.n_panels * sizeof *panels);
     efface_status status = EFFACE_OK;
     for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
         int32_t *const point = seeds->points + (size_t)l * d;
@@ -209,9 +208,8 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
                 .panels = panels,
                 .upper = upper,
                 .points = points,
-                .seeds_abreast = abreast,
+                .abreast = &abreast,
                 .seeds = seeds->points,
-                .whole = &whole,
                 .slack = 1.0 + EF_SQDIST_ERROR(d),
             };
             ef_workspace_begin_race(space);
@@ -226,10 +224,11 @@ efface_status ef_seed(ef_workspace *space, const ef_kmeans_plan *plan, const ef_
                 break;
             seeds->winners[l] = chosen[l].winner;
         }
-        float *const place = abreast + (size_t)(l / EF_PANEL * EF_PANEL) * d + l % EF_PANEL;
+        ef_seed_panels_put(&abreast, l, point);
         for (uint32_t j = 0; j < d; j++)
-            points[(size_t)l * d + j] = place[(size_t)j * EF_PANEL] = (float)point[j];
+            points[(size_t)l * d + j] = (float)point[j];
     }
+    ef_seed_panels_free(&abreast);
     ef_free(block);
     return status;
 }
