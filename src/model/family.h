@@ -12,7 +12,7 @@
 #ifndef EF_FAMILY_H
 #define EF_FAMILY_H
 
-#include "base/bytes/encode.h"
+#include "base/bytes/section_reading.h"
 #include "model/request/change.h"
 
 /* What a model has to follow. */
@@ -108,6 +108,12 @@ typedef struct ef_family {
     efface_status (*cut)(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,
                          efface_error *error);
 
+    /* A cold state as `read` makes it, that reads of its sections only those that it needs, also
+     * while it follows a change: the sections have to be there for as long as the state. It writes
+     * those alone (ef_write_kept), and can do nothing else than follow. NULL: there is none. */
+    efface_status (*open)(ef_sections *sections, const efface_params *params, uint32_t n_columns,
+                          void **state, efface_error *error);
+
     /* Says where two states differ whose bytes do. */
     void (*locate)(const void *a, const void *b, efface_difference *difference);
 
@@ -192,8 +198,10 @@ void *ef_model_state(const efface_model *model, const ef_family *family, efface_
 efface_status ef_state_digest(const ef_family *family, const unsigned char *bytes, size_t n_bytes,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error);
 
-/* Reads a cold model (read above); gives it its rows (attach above). */
+/* Reads a cold model (read above), or opens one (open above); gives it its rows (attach above). */
 efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
+                            efface_model **out, efface_error *error);
+efface_status ef_model_open(ef_sections *sections, const efface_params *params, uint32_t n_columns,
                             efface_model **out, efface_error *error);
 efface_status ef_model_attach(efface_model *model, const efface_data *data, efface_error *error);
 

@@ -145,6 +145,15 @@ efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, ui
     return status == EFFACE_OK ? ef_model_create(family, state, n_columns, out, error) : status;
 }
 
+efface_status ef_model_open(ef_sections *sections, const efface_params *params, uint32_t n_columns,
+                            efface_model **out, efface_error *error) {
+    const ef_family *family = NULL;
+    void *state = NULL;
+    efface_status status = ef_family_check(params, &family, error);
+    EF_THEN(status, family->open(sections, params, n_columns, &state, error));
+    return status == EFFACE_OK ? ef_model_create(family, state, n_columns, out, error) : status;
+}
+
 efface_status ef_model_attach(efface_model *model, const efface_data *data, efface_error *error) {
     const ef_totals totals = model->family->totals(model->state);
     const ef_counts *const whole = ef_data_whole(data);

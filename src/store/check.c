@@ -108,7 +108,8 @@ static efface_status check_counts(const checker *c, efface_error *error) {
 
 /* A model against the rows, of which `all` has every column: its state and what it counts. */
 static efface_status check_model(const checker *c, const char *name, const efface_data *all,
-                                 ef_u128 *seals, uint64_t *n_parts, efface_error *error) {
+                                 ef_u128 *seals, uint64_t *n_parts, uint64_t *n_pieces,
+                                 efface_error *error) {
     ef_record record;
     efface_model *model = NULL;
     efface_data *some = NULL;
@@ -117,7 +118,10 @@ static efface_status check_model(const checker *c, const char *name, const effac
         return status;
     *seals += record.seal;
     *n_parts += record.state.n_parts;
-    if (record.columns != NULL)
+    uint64_t of_index = 0;
+    status = ef_record_check_index(c->store, &record, &of_index, error);
+    *n_pieces += of_index;
+    if (status == EFFACE_OK && record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
     const efface_data *const data = some != NULL ? some : all;
     EF_THEN(status, ef_record_hot(&record, data, &model, error));
@@ -142,7 +146,8 @@ typedef struct model_sums {
     const checker *c;
     uint32_t n;
     ef_u128 seals;
-    uint64_t n_parts; /* of states, with those that stand in the rows of models */
+    uint64_t n_parts;  /* of states, with those that stand in the rows of models */
+    uint64_t n_pieces; /* of their indexes */
 } model_sums;
 
 static efface_status check_sums(efface_store *store, void *sums, efface_error *error) {
@@ -156,6 +161,11 @@ static efface_status check_sums(efface_store *store, void *sums, efface_error *e
                  &problem, error));
     if (status == EFFACE_OK && (uint64_t)n_found + m->n != m->n_parts)
         say_problem(m->c, "the number of parts of states in the store is wrong");
+    EF_THEN(status,
+            told(m->c, ef_sql_number(store, "SELECT count(*) FROM sections", &n_found, &problem),
+                 &problem, error));
+    if (status == EFFACE_OK && (uint64_t)n_found != m->n_pieces)
+        say_problem(m->c, "the number of pieces of indexes of states in the store is wrong");
     return status;
 }
 
@@ -169,8 +179,9 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
         &problem, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < sums.n; i++) {
         efface_error about;
-        const efface_status checked =
-            agreed(c, check_model(c, names[i], all, &sums.seals, &sums.n_parts, &about), &about);
+        const efface_status checked = agreed(
+            c, check_model(c, names[i], all, &sums.seals, &sums.n_parts, &sums.n_pieces, &about),
+            &about);
         (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);

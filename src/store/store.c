@@ -46,6 +46,7 @@
  *                    params, columns, counts,       state: the first part
  *                    digest, parts, seal, state
  *     states         number, bytes                  the other parts (state_parts.c)
+ *     sections       number, bytes                  indexes of states (state_index.c)
  *     receipts       number, body                   a line of JSON
  *
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.

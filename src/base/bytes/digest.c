@@ -26,3 +26,13 @@ void ef_digest_sections(const unsigned char *bytes, size_t n_bytes, const ef_cut
     (void)crypto_generichash_final(&all, digest, EFFACE_DIGEST_BYTES);
     sodium_memzero(&all, sizeof all);
 }
+
+void ef_digest_joined(const unsigned char *first, size_t n_first, const unsigned char *digests,
+                      size_t n, unsigned char *digest) {
+    crypto_generichash_state all;
+    (void)crypto_generichash_init(&all, NULL, 0, EFFACE_DIGEST_BYTES);
+    (void)crypto_generichash_update(&all, first, n_first);
+    (void)crypto_generichash_update(&all, digests, n * EFFACE_DIGEST_BYTES);
+    (void)crypto_generichash_final(&all, digest, EFFACE_DIGEST_BYTES);
+    sodium_memzero(&all, sizeof all);
+}

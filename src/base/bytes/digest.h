@@ -14,4 +14,8 @@ void ef_digest(const void *bytes, size_t n_bytes, unsigned char *digest);
 void ef_digest_sections(const unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
                         unsigned char *digest);
 
+/* The same, of the first section and the digests of n others, one after the other. */
+void ef_digest_joined(const unsigned char *first, size_t n_first, const unsigned char *digests,
+                      size_t n, unsigned char *digest);
+
 #endif

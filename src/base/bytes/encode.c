@@ -90,6 +90,12 @@ void ef_write_cut(ef_writer *writer) {
         writer->failed = !ef_cuts_add(writer->cuts, writer->n_bytes);
 }
 
+void ef_write_kept(ef_writer *writer) {
+    if (!writer->failed)
+        writer->failed = writer->kept == NULL || writer->cuts == NULL ||
+                         !ef_cuts_add(writer->kept, writer->cuts->n);
+}
+
 bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size) {
     size_t n_bytes;
     if (!ef_mul_size(count, size, &n_bytes) || n_bytes > reader->n_bytes)

@@ -24,6 +24,7 @@ typedef struct ef_writer {
     size_t capacity;
     bool failed;
     ef_cuts *cuts; /* or NULL: nobody asks for them */
+    ef_cuts *kept; /* or NULL: everything is written */
 } ef_writer;
 
 void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes);
@@ -43,6 +44,10 @@ void ef_write_signed(ef_writer *writer, int64_t value);
  * should be before the same thing from one state of a model to the next. Before the first byte it
  * does nothing. */
 void ef_write_cut(ef_writer *writer);
+
+/* Says in the place of the bytes after a cut that they are what they were: the number of the cut is
+ * noted in `kept`. Fails where everything is to be written. */
+void ef_write_kept(ef_writer *writer);
 
 /* A place in bytes that are being read. Once they do not suffice `failed` is set, and what is read
  * from then on is 0, so that a caller checks when it matters. */

@@ -52,10 +52,12 @@ typedef struct ef_forest {
     uint32_t n_trees;
     ef_dtree *trees;
     ef_forest_slots rows;
-    bool attached;    /* it has its rows */
-    bool at_hand;     /* and they were told apart by a fit: requests find tallies */
-    ef_lock *lock;    /* for those who settle, and for: */
-    uint64_t **gains; /* of inputs (importances.c), kept until the next change; or NULL */
+    bool attached;           /* it has its rows */
+    bool at_hand;            /* and they were told apart by a fit: requests find tallies */
+    ef_lock *lock;           /* for those who settle, and for: */
+    ef_sections *sections;   /* of an opened forest, whose branches are read when they are needed */
+    uint32_t n_read_classes; /* classes are numbered so in the bytes that it was read from */
+    uint64_t **gains;        /* of inputs (importances.c), kept until the next change; or NULL */
 } ef_forest;
 
 /* A forest of no trees grown yet, with everything that follows from parameters; and one that was
@@ -109,6 +111,8 @@ void ef_forest_drop(void *next);
 void ef_forest_write(ef_writer *writer, const void *state);
 efface_status ef_forest_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
                              void **state, efface_error *error);
+efface_status ef_forest_open(ef_sections *sections, const efface_params *params, uint32_t n_columns,
+                             void **state, efface_error *error);
 efface_status ef_forest_cut(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,
                             efface_error *error);
 void ef_forest_locate(const void *a, const void *b, efface_difference *difference);
@@ -131,6 +135,10 @@ efface_status ef_forest_mean(const ef_forest *forest, size_t n_rows, const float
                              size_t stride, double *means, efface_error *error);
 efface_status ef_forest_find_leaves(const ef_forest *forest, size_t n_rows, const float *values,
                                     size_t stride, uint32_t *leaves, efface_error *error);
+
+/* Reads the branches of an opened forest that rows of a change are in; or all (NULL). */
+efface_status ef_forest_read_branches(ef_forest *forest, const ef_change *change,
+                                      efface_error *error);
 
 /* Bytes for prediction only (forest_predictor.c). */
 void ef_forest_write_predictor(ef_writer *writer, const ef_forest *forest);

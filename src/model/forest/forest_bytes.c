@@ -66,7 +66,11 @@ static void write_tree(ef_writer *w, const ef_forest *f, const ef_dtree *tree) {
     ef_walk_end(&walk);
     for (uint32_t b = 0; b < BRANCHES; b++) {
         ef_write_cut(w);
-        if (branches[b] != EF_NO_NODE)
+        if (branches[b] == EF_NO_NODE)
+            continue;
+        if (tree->nodes[branches[b]].kind == EF_UNREAD)
+            ef_write_kept(w);
+        else
             write_branch(w, f, tree, branches[b]);
     }
 }
@@ -131,7 +135,7 @@ static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
                        bool *memory) {
     uint32_t last = EF_NO_NODE;
     int64_t weight = 0;
-    if (n > f->classes.n || !ef_decoder_has(r, (size_t)n, 2))
+    if (n > f->n_read_classes || !ef_decoder_has(r, (size_t)n, 2))
         return false;
     if (n > 1 && !ef_dtree_reserve(tree, (uint32_t)n)) {
         *memory = false;
@@ -141,7 +145,7 @@ static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
         const uint64_t rank = ef_read_short(r);
         const int64_t of_class = (int64_t)ef_read_short(r);
         const uint32_t class_id = (uint32_t)rank;
-        if (rank >= f->classes.n || of_class <= 0 || of_class > EFFACE_MAX_WEIGHT * 32 ||
+        if (rank >= f->n_read_classes || of_class <= 0 || of_class > EFFACE_MAX_WEIGHT * 32 ||
             weight > EFFACE_MAX_WEIGHT * 32)
             return false;
         weight += of_class;
@@ -268,13 +272,15 @@ static efface_status read_classes(ef_decoder *r, ef_forest *f, efface_error *err
             return ef_fail_memory(error);
         f->classes.n_rows[id] = 1; /* the rows are counted when it gets them */
     }
+    f->n_read_classes = (uint32_t)n;
     f->rules.n_classes = f->classes.n_ids;
     f->rules.ranks = f->classes.ranks;
     return EFFACE_OK;
 }
 
-efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_t d, void **state,
-                             efface_error *error) {
+/* What stands before the trees. */
+static efface_status read_head(ef_decoder *r, const efface_params *params, uint32_t d,
+                               ef_forest **out, efface_error *error) {
     char magic[sizeof MAGIC - 1];
     ef_read_bytes(r, magic, sizeof magic);
     const uint32_t format = ef_read_u32(r), n_columns = ef_read_u32(r), n_trees = ef_read_u32(r),
@@ -298,12 +304,142 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
         status = ef_fail_state(error, "its head");
     EF_THEN(status, ef_forest_check_weight(f, f->totals.total_weight, error));
     EF_THEN(status, read_classes(r, f, error));
-    for (uint32_t t = 0; status == EFFACE_OK && t < n_trees; t++)
+    if (status == EFFACE_OK)
+        *out = f;
+    else
+        ef_forest_free(f);
+    return status;
+}
+
+efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_t d, void **state,
+                             efface_error *error) {
+    ef_forest *f = NULL;
+    efface_status status = read_head(r, params, d, &f, error);
+    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
         status = read_tree(r, f, &f->trees[t], error);
     if (status == EFFACE_OK)
         *state = f;
     else
         ef_forest_free(f);
+    return status;
+}
+
+/* ---------------------------------------------------------------- opened forests */
+
+#define SECTIONS_OF_TREE (1 + BRANCHES) /* the top, and the branches that there could be */
+
+static size_t section_of(uint32_t tree) {
+    return 1 + (size_t)tree * SECTIONS_OF_TREE;
+}
+
+/* Reads nodes of a section from one on; those that are deeper than `most` are not read yet. */
+static efface_status read_section(ef_forest *f, size_t section, ef_dtree *tree, uint32_t root,
+                                  uint32_t most, efface_error *error) {
+    ef_decoder r;
+    ef_waiting deeper = {0};
+    bool memory = true;
+    efface_status status = f->sections->read(f->sections, section, &r, error);
+    if (status != EFFACE_OK)
+        return status;
+    tree->nodes[root].kind = EF_LEAF; /* until it is known to be a split */
+    const bool ok = read_nodes(&r, f, tree, root, most, &deeper, &memory) && r.n_bytes == 0;
+    for (size_t i = 0; i < deeper.n; i++)
+        tree->nodes[deeper.at[i].node].kind = EF_UNREAD;
+    ef_free(deeper.at);
+    return ok ? EFFACE_OK : !memory ? ef_fail_memory(error) : ef_fail_state(error, "a tree");
+}
+
+efface_status ef_forest_open(ef_sections *sections, const efface_params *params, uint32_t d,
+                             void **state, efface_error *error) {
+    ef_forest *f = NULL;
+    ef_decoder head;
+    efface_status status = sections->read(sections, 0, &head, error);
+    EF_THEN(status, read_head(&head, params, d, &f, error));
+    if (status == EFFACE_OK && (head.n_bytes != 0 || sections->n != section_of(f->n_trees)))
+        status = ef_fail_state(error, "the number of its trees");
+    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++) {
+        ef_dtree *const tree = &f->trees[t];
+        f->sections = sections;
+        status = ef_dtree_new(tree) != EF_NO_NODE
+                     ? read_section(f, section_of(t), tree, 0, EF_BRANCH_DEPTH - 1, error)
+                     : ef_fail_memory(error);
+        if (status == EFFACE_OK && !are_possible(f, tree))
+            status = ef_fail_state(error, "a tree");
+    }
+    if (status == EFFACE_OK)
+        *state = f;
+    else
+        ef_forest_free(f);
+    return status;
+}
+
+/* Where a way down a tree ends that goes by the values of a row; or, if there are none, by the bits
+ * of the number of a branch. If that is a branch that was not read, reads it. */
+static efface_status read_way(ef_forest *f, uint32_t t, const float *values, uint32_t branch,
+                              bool *was_read, efface_error *error) {
+    ef_dtree *const tree = &f->trees[t];
+    uint32_t i = 0, place = 0;
+    for (uint32_t depth = 0; depth < EF_BRANCH_DEPTH && ef_is_split(&tree->nodes[i]); depth++) {
+        const ef_dnode *const node = &tree->nodes[i];
+        const bool right =
+            values != NULL
+                ? !ef_dnode_left(node,
+                                 ef_key_of(values[(size_t)f->columns[node->input] * EF_PANEL]))
+                : (branch >> (EF_BRANCH_DEPTH - 1 - depth) & 1) != 0;
+        place = 2 * place + right;
+        i = right ? node->split.right : node->split.left;
+    }
+    if (tree->nodes[i].kind != EF_UNREAD)
+        return EFFACE_OK;
+    *was_read = true;
+    return read_section(f, section_of(t) + 1 + place, tree, i, UINT32_MAX, error);
+}
+
+/* Whether a row is in a tree; `members` has the bits of its trees, if these are some. */
+static bool is_in_tree(const ef_forest *f, const efface_row *row, uint32_t tree,
+                       const uint64_t *members) {
+    return f->params->rows == EFFACE_FOREST_SOME ? (members[tree / 64] >> (tree % 64) & 1) != 0
+           : f->rules.bootstraps ? ef_draw_poisson(f->rules.seed, row->id, tree) != 0
+                                 : true;
+}
+
+static efface_status read_ways(ef_forest *f, const ef_change *change, size_t i, uint32_t *places,
+                               uint64_t *members, bool *were_read, efface_error *error) {
+    const efface_row *const row = &change->rows[i];
+    const float *const values = ef_change_first(change, i);
+    const float target = ef_forest_of_classes(f) ? 0.0F : values[(size_t)f->target * EF_PANEL];
+    efface_status status = EFFACE_OK;
+    if (!ef_forest_takes(f, row->label, target))
+        return EFFACE_OK;
+    if (f->params->rows == EFFACE_FOREST_SOME) {
+        memset(members, 0, (f->n_trees + 63) / 64 * sizeof *members);
+        ef_draw_trees(f->rules.seed, row->id, f->params->trees_of_row, f->n_trees, places, members);
+    }
+    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
+        if (is_in_tree(f, row, t, members))
+            status = read_way(f, t, values, 0, &were_read[t], error);
+    return status;
+}
+
+efface_status ef_forest_read_branches(ef_forest *f, const ef_change *change, efface_error *error) {
+    if (f->sections == NULL)
+        return EFFACE_OK;
+    uint32_t *const places = ef_alloc(f->n_trees, sizeof *places);
+    uint64_t *const members = ef_alloc((f->n_trees + 63) / 64, sizeof *members);
+    bool *const were_read = ef_alloc_zero(f->n_trees, sizeof *were_read);
+    efface_status status =
+        places != NULL && members != NULL && were_read != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (size_t i = 0; status == EFFACE_OK && change != NULL && i < change->n_rows; i++)
+        status = read_ways(f, change, i, places, members, were_read, error);
+    for (uint32_t t = 0; status == EFFACE_OK && change == NULL && t < f->n_trees; t++)
+        for (uint32_t b = 0; status == EFFACE_OK && b < BRANCHES; b++)
+            status = read_way(f, t, NULL, b, &were_read[t], error);
+    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
+        if (were_read[t] && !are_possible(f, &f->trees[t]))
+            status = ef_fail_state(error, "a tree");
+    ef_free(places);
+    ef_free(members);
+    ef_free(were_read);
     return status;
 }
 

@@ -335,6 +335,7 @@ const ef_family ef_forest_family = {
     .attach = ef_forest_attach,
     .locate = ef_forest_locate,
     .cut = ef_forest_cut,
+    .open = ef_forest_open,
     .lend = lend_forest,
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,

@@ -245,6 +245,8 @@ static efface_status copy_models(efface_store *from, efface_store *to, efface_er
                                       "INSERT INTO models VALUES (?,?,?,?,?,?,?,?,?,?,?)", error);
     EF_THEN(status,
             copy_table(from, "SELECT * FROM states", to, "INSERT INTO states VALUES (?,?)", error));
+    EF_THEN(status, copy_table(from, "SELECT * FROM sections", to,
+                               "INSERT INTO sections VALUES (?,?)", error));
     EF_THEN(status, copy_table(from, "SELECT * FROM receipts ORDER BY number", to,
                                "INSERT INTO receipts VALUES (?,?)", error));
     EF_THEN(status, copy_table(from, "SELECT name, value FROM facts WHERE name = 'signature'", to,

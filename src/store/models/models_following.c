@@ -108,7 +108,7 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
     ef_record record;
     efface_model *model = NULL;
     bool done = false;
-    efface_status status = ef_record_read(f->store, name, true, &record, error);
+    efface_status status = ef_record_open(f->store, name, &record, error);
     if (status != EFFACE_OK)
         return status;
     ef_store_tell(f->store, EFFACE_PHASE_CHANGING, record.params, &f->telling);
@@ -198,7 +198,9 @@ static efface_status follow_hot(ef_following *f, ef_waiting_model *first, efface
             models[n] = w->model;
             who[n++] = w;
         }
-    EF_THEN(status, follow_together(f, models, n, record, data, reports, error));
+    /* What a model reads of its state only now may be damaged. */
+    EF_THEN(status,
+            ef_record_damage(follow_together(f, models, n, record, data, reports, error), error));
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         efface_model_report *const report = who[i]->report;
         who[i]->done = true;

@@ -8,6 +8,7 @@
  */
 #include "store/models/records.h"
 
+#include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "store/seals/commitments.h"
@@ -109,6 +110,7 @@ void ef_record_free(ef_record *record) {
     ef_free(record->columns);
     ef_free(record->counts);
     ef_state_free(&record->state);
+    ef_opened_free(record->opened);
     *record = (ef_record){.n_columns = 0};
 }
 
@@ -157,7 +159,7 @@ static efface_status read_record_family(ef_decoder family, ef_record *record, ef
 }
 
 /* A state that a store wrote and a model refuses is damage of the store; parameters too. */
-static efface_status as_damage(efface_status status, efface_error *error) {
+efface_status ef_record_damage(efface_status status, efface_error *error) {
     if (status != EFFACE_E_FORMAT)
         return status;
     if (error == NULL)
@@ -171,7 +173,7 @@ static efface_status read_record_params(ef_decoder *params, ef_record *record,
     const efface_status status =
         record->family->read_params(params, record->n_columns, &record->params, error);
     if (status != EFFACE_OK)
-        return as_damage(status, error);
+        return ef_record_damage(status, error);
     return record->family->check_params(record->params, NULL) == EFFACE_OK
                ? EFFACE_OK
                : ef_store_corrupt(error, "the parameters of a model are invalid");
@@ -183,19 +185,35 @@ static efface_status read_record_state(efface_store *store, ef_decoder first,
     unsigned char found[EFFACE_DIGEST_BYTES];
     efface_status status =
         ef_state_read(store, record->number, first, parts, &record->state, error);
-    EF_THEN(status, as_damage(ef_state_digest(record->family, record->state.bytes,
-                                              record->state.n_bytes, found, error),
-                              error));
+    EF_THEN(status, ef_record_damage(ef_state_digest(record->family, record->state.bytes,
+                                                     record->state.n_bytes, found, error),
+                                     error));
     return status == EFFACE_OK && memcmp(found, record->digest, sizeof found) != 0
                ? ef_store_corrupt(error, "the state of a model does not match its digest")
                : status;
 }
 
+/* How much of a model is read. */
+typedef enum reading { ROW_ONLY, WHOLE_STATE, OPENED_STATE } reading;
+
+/* A state that has an index is opened; in a store in parts, all ranks get it whole. */
+static efface_status open_record_state(efface_store *store, ef_decoder first,
+                                       const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
+                                       efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (record->family->open != NULL && store->head.n_parts == 0)
+        status = ef_opened_make(store, record->number, first, parts, record->digest,
+                                &record->opened, error);
+    return status == EFFACE_OK && record->opened == NULL
+               ? read_record_state(store, first, parts, record, error)
+               : status;
+}
+
 /* Fills a record from a statement that is at it, and verifies it. */
-static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
+static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, reading how,
                                  ef_record *record, efface_error *error) {
     ef_decoder fields[EF_FIELDS];
-    if (!ef_sql_has(statement, with_state ? "bbbbtbbbib" : "bbbbtbbbi"))
+    if (!ef_sql_has(statement, how != ROW_ONLY ? "bbbbtbbbib" : "bbbbtbbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
     read_fields(statement, 0, fields);
     const ef_u128 seal = seal_model(&store->head, record->name, fields);
@@ -211,9 +229,10 @@ static efface_status fill_record(efface_store *store, sqlite3_stmt *statement, b
     EF_THEN(status, read_record_columns(store, fields[EF_FIELD_COLUMNS], record, error));
     EF_THEN(status, read_record_params(&fields[EF_FIELD_PARAMS], record, error));
     EF_THEN(status, copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error));
-    if (status == EFFACE_OK && with_state)
-        status = read_record_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
-                                   fields[EF_FIELD_PARTS].bytes, record, error);
+    if (status == EFFACE_OK && how != ROW_ONLY)
+        status = (how == OPENED_STATE ? open_record_state : read_record_state)(
+            store, ef_sql_bytes(statement, EF_FIELDS + 2), fields[EF_FIELD_PARTS].bytes, record,
+            error);
     return status;
 }
 
@@ -246,8 +265,8 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
                : status;
 }
 
-efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
-                             ef_record *record, efface_error *error) {
+static efface_status read_record(efface_store *store, const char *name, reading how,
+                                 ef_record *record, efface_error *error) {
     *record = (ef_record){.n_columns = 0};
     efface_status status = ef_model_name_check(name, error);
     if (status != EFFACE_OK)
@@ -255,23 +274,34 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
     ef_model_name_copy(record->name, name);
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    status = ef_sql_prepare(
-        store,
-        with_state ? "SELECT " EF_SEALED_COLUMNS ", seal, number, state FROM models WHERE name = ?"
-                   : "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
-        &statement, error);
+    status = ef_sql_prepare(store,
+                            how != ROW_ONLY ? "SELECT " EF_SEALED_COLUMNS
+                                              ", seal, number, state FROM models WHERE name = ?"
+                                            : "SELECT " EF_SEALED_COLUMNS
+                                              ", seal, number FROM models WHERE name = ?",
+                            &statement, error);
     if (status == EFFACE_OK) {
         ef_sql_bind_text(statement, 1, name);
         status = ef_sql_step(store, statement, &row, error);
     }
     if (status == EFFACE_OK && row)
-        status = fill_record(store, statement, with_state, record, error);
+        status = fill_record(store, statement, how, record, error);
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK && !row)
         status = fail_absent(store, name, error);
     if (status != EFFACE_OK)
         ef_record_free(record);
     return status;
+}
+
+efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
+                             ef_record *record, efface_error *error) {
+    return read_record(store, name, with_state ? WHOLE_STATE : ROW_ONLY, record, error);
+}
+
+efface_status ef_record_open(efface_store *store, const char *name, ef_record *record,
+                             efface_error *error) {
+    return read_record(store, name, OPENED_STATE, record, error);
 }
 
 efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
@@ -340,29 +370,64 @@ static ef_decoder reader_of(const ef_writer *w) {
                         .n_bytes = w->n_bytes};
 }
 
-/* The canonical bytes of a model, divided. */
-static efface_status encode_state(const efface_model *model, ef_state *state, efface_error *error) {
-    ef_cuts cuts = {0};
-    ef_writer w = {.cuts = &cuts};
+/* The state of a model as it will be in the file. Of one that was opened, `change` has what was
+ * read or written; else `change.after` is all of it, and `change.before` what the record has. */
+static efface_status encode_state(const ef_record *record, const efface_model *model,
+                                  ef_opened_change *change, efface_error *error) {
+    ef_cuts cuts = {0}, kept = {0};
+    ef_writer w = {.cuts = &cuts, .kept = record->opened != NULL ? &kept : NULL};
+    efface_status status = EFFACE_OK;
+    *change = (ef_opened_change){.index = {.n_bytes = 0}};
     model->family->write(&w, model->state);
-    const efface_status status =
-        w.failed ? ef_fail_memory(error) : ef_state_divide(w.bytes, w.n_bytes, &cuts, state, error);
+    if (w.failed)
+        status = ef_fail_memory(error);
+    else if (record->opened != NULL)
+        status = ef_opened_follow(record->opened, &w, change, error);
+    else if (model->family->cut != NULL && cuts.n < EF_MAX_SECTIONS)
+        status = ef_state_index_make(&w, NULL, &change->index, error);
+    if (status == EFFACE_OK && record->opened == NULL) {
+        status = ef_state_divide(w.bytes, w.n_bytes, &cuts, &change->after, error);
+        w.bytes = status == EFFACE_OK ? NULL : w.bytes;
+    }
     if (status != EFFACE_OK)
-        ef_free(w.bytes);
+        ef_opened_change_free(change);
+    ef_free(w.bytes);
     ef_free(cuts.at);
+    ef_free(kept.at);
     return status;
+}
+
+/* The digest of a state as it will be. */
+static efface_status digest_made(const ef_family *family, const ef_opened_change *change,
+                                 unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
+    const ef_state *const state = &change->after;
+    if (change->index.n_bytes == 0)
+        return ef_state_digest(family, state->bytes, state->n_bytes, digest, error);
+    ef_digest_joined(state->bytes, ef_section_begin(&change->index, 1), change->index.digests,
+                     change->index.cuts.n, digest);
+    return EFFACE_OK;
+}
+
+static efface_status write_state(efface_store *store, const ef_record *record,
+                                 const ef_opened_change *change, efface_error *error) {
+    const ef_state *const before = record->opened != NULL ? &change->before : &record->state;
+    const efface_status status =
+        ef_state_write(store, record->number, before, &change->after, error);
+    if (status != EFFACE_OK || record->family->cut == NULL)
+        return status;
+    return change->index.n_bytes != 0
+               ? ef_state_index_write(store, record->number, &change->index, error)
+               : ef_state_index_drop(store, record->number, error);
 }
 
 /* Writes what was made of a model, with a salt that nothing had before, and has the record and
  * the head say it. */
 static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
-                                const ef_writer *columns, const ef_state *state, bool is_new,
-                                efface_error *error) {
+                                const ef_writer *columns, const ef_opened_change *change,
+                                bool is_new, efface_error *error) {
     unsigned char parts[EF_PARTS_BYTES];
     efface_status status = is_new ? ef_state_number(store, &record->number, error) : EFFACE_OK;
-    if (status != EFFACE_OK)
-        return status;
-    status = ef_state_digest(record->family, state->bytes, state->n_bytes, record->digest, error);
+    EF_THEN(status, digest_made(record->family, change, record->digest, error));
     if (status != EFFACE_OK)
         return status;
     randombytes_buf(record->salt, sizeof record->salt);
@@ -373,7 +438,9 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
         [EF_FIELD_DIGEST] = {.bytes = record->digest, .n_bytes = sizeof record->digest},
         [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)record->family->name,
                              .n_bytes = strlen(record->family->name)},
-        [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
+        [EF_FIELD_PARTS] =
+            ef_state_sum(&store->head, record->number,
+                         record->opened != NULL ? &change->layout : &change->after, parts),
         [EF_FIELD_SALT] = {.bytes = record->salt, .n_bytes = sizeof record->salt},
     };
     const ef_u128 before = is_new ? 0 : record->seal;
@@ -382,15 +449,14 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
     store->head.n_models += is_new;
     store->head_changed = true;
     status = write_row(store, record->number, record->name, fields, record->seal,
-                       ef_state_first(state), is_new, error);
-    return status == EFFACE_OK ? ef_state_write(store, record->number, &record->state, state, error)
-                               : status;
+                       ef_state_first(&change->after), is_new, error);
+    return status == EFFACE_OK ? write_state(store, record, change, error) : status;
 }
 
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
                               const ef_counts *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
-    ef_state state = {0};
+    ef_opened_change change = {.index = {.n_bytes = 0}};
     record->family = model->family;
     ef_counts_write(&counts, counted);
     model->family->write_params(&params, model->family->params(model->state), record->n_columns);
@@ -398,16 +464,20 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         ef_write_u32(&columns, record->columns[j]);
     efface_status status = counts.failed || params.failed || columns.failed
                                ? ef_fail_memory(error)
-                               : encode_state(model, &state, error);
+                               : encode_state(record, model, &change, error);
     if (status == EFFACE_OK) {
         ef_free(record->counts);
         record->counts = counts.bytes;
         record->n_counts = counts.n_bytes;
         counts.bytes = NULL;
-        status = write_made(store, record, &params, &columns, &state, is_new, error);
-        ef_state_free(&record->state);
-        record->state = state;
+        status = write_made(store, record, &params, &columns, &change, is_new, error);
+        if (record->opened == NULL) {
+            ef_state_free(&record->state);
+            record->state = change.after;
+            change.after = (ef_state){0};
+        }
     }
+    ef_opened_change_free(&change);
     ef_free(counts.bytes);
     ef_free(params.bytes);
     ef_free(columns.bytes);
@@ -419,9 +489,12 @@ efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_c
     ef_decoder state = {.bytes = record->state.bytes, .n_bytes = record->state.n_bytes};
     ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
     const efface_status status =
-        ef_model_read(&state, record->params, record->n_columns, model, error);
+        record->opened != NULL
+            ? ef_model_open(&record->opened->sections, record->params, record->n_columns, model,
+                            error)
+            : ef_model_read(&state, record->params, record->n_columns, model, error);
     if (status != EFFACE_OK)
-        return as_damage(status, error);
+        return ef_record_damage(status, error);
     const ef_totals totals = (*model)->family->totals((*model)->state);
     const bool was_read = ef_counts_read(&reader, record->n_columns, counts);
     if (was_read && reader.n_bytes == 0 && counts->n_rows == totals.n_rows &&
@@ -437,7 +510,7 @@ efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_c
 }
 
 efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error) {
-    return as_damage(ef_model_attach(model, data, error), error);
+    return ef_record_damage(ef_model_attach(model, data, error), error);
 }
 
 void ef_record_commit(const ef_record *record, unsigned char commitment[EFFACE_DIGEST_BYTES]) {
@@ -462,9 +535,9 @@ efface_status ef_record_hot(const ef_record *record, const efface_data *data, ef
                             efface_error *error) {
     if (ef_record_is_outdated(record))
         return ef_model_fit(data, record->params, model, error);
-    return as_damage(efface_model_decode(record->state.bytes, record->state.n_bytes, record->params,
-                                         data, model, error),
-                     error);
+    return ef_record_damage(efface_model_decode(record->state.bytes, record->state.n_bytes,
+                                                record->params, data, model, error),
+                            error);
 }
 
 efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error) {
@@ -477,8 +550,29 @@ efface_status ef_record_drop(efface_store *store, const ef_record *record, effac
     }
     (void)sqlite3_finalize(statement);
     EF_THEN(status, ef_state_drop(store, record->number, error));
+    EF_THEN(status, ef_state_index_drop(store, record->number, error));
     store->head.n_models--;
     store->head.models_sum -= record->seal;
     store->head_changed = true;
+    return status;
+}
+
+efface_status ef_record_check_index(efface_store *store, const ef_record *record,
+                                    uint64_t *n_pieces, efface_error *error) {
+    ef_state_index index = {.n_bytes = 0};
+    ef_cuts cuts = {0};
+    const ef_writer w = {
+        .bytes = record->state.bytes, .n_bytes = record->state.n_bytes, .cuts = &cuts};
+    *n_pieces = 0;
+    if (record->family->cut == NULL)
+        return EFFACE_OK;
+    efface_status status =
+        record->family->cut(record->state.bytes, record->state.n_bytes, &cuts, error);
+    if (status == EFFACE_OK && cuts.n < EF_MAX_SECTIONS) {
+        status = ef_state_index_make(&w, NULL, &index, error);
+        EF_THEN(status, ef_state_index_check(store, record->number, &index, n_pieces, error));
+    }
+    ef_state_index_free(&index);
+    ef_free(cuts.at);
     return status;
 }

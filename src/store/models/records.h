@@ -4,7 +4,7 @@
 
 #include "data/set/counts.h"
 #include "model/family.h"
-#include "store/models/state_parts.h"
+#include "store/models/opened_states.h"
 
 /* A model as it stands in the file. */
 typedef struct ef_record {
@@ -17,6 +17,7 @@ typedef struct ef_record {
     unsigned char *counts; /* of its rows and columns (counts.h) */
     size_t n_counts;
     ef_state state;
+    ef_opened *opened; /* in its place: a state of which parts are read; or NULL */
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state */
     unsigned char salt[EFFACE_SALT_BYTES];     /* of the commitment to it; another for each state */
     ef_u128 seal;                              /* of all but the state, which has its digest */
@@ -33,6 +34,14 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
 /* Reads and verifies a model, without its state unless that is asked for. */
 efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
                              ef_record *record, efface_error *error);
+
+/* The same with a state of which only what is needed is read, if there can be one. The record can
+ * be used for a cold model that follows a change and is written, in one transaction. */
+efface_status ef_record_open(efface_store *store, const char *name, ef_record *record,
+                             efface_error *error);
+
+/* What a model says of a state that it refuses, as damage of the store. */
+efface_status ef_record_damage(efface_status status, efface_error *error);
 
 /* Writes a model that has changed, or a new one, and changes the head. */
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
@@ -60,6 +69,11 @@ efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_c
 efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error);
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error);
+
+/* Whether the index of a state that was read whole is the one in the file, which has so many
+ * pieces. */
+efface_status ef_record_check_index(efface_store *store, const ef_record *record,
+                                    uint64_t *n_pieces, efface_error *error);
 
 /* What a seal covers of a model, in this order. */
 typedef enum ef_record_field {

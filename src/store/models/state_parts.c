@@ -35,11 +35,10 @@
 #include <string.h>
 
 #define PART_BYTES EF_PART_BYTES
-#define PIECE_BITS 23
-#define SECTION_BITS 20
-#define PLACE_BITS (SECTION_BITS + PIECE_BITS)
+#define PIECE_BITS EF_PIECE_BITS
+#define PLACE_BITS (EF_SECTION_BITS + PIECE_BITS)
 #define MAX_PIECES ((size_t)1 << PIECE_BITS)
-#define MAX_SECTIONS ((size_t)1 << SECTION_BITS)
+#define MAX_SECTIONS EF_MAX_SECTIONS
 #define MAX_MODELS ((int64_t)1 << (63 - PLACE_BITS))
 
 void ef_state_free(ef_state *state) {
@@ -77,8 +76,8 @@ static size_t join_parts(const sections *s, size_t first) {
     return n;
 }
 
-efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
-                              ef_state *state, efface_error *error) {
+efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *state,
+                               efface_error *error) {
     const sections s = {cuts, cuts->n < MAX_SECTIONS ? cuts->n + 1 : MAX_SECTIONS, n_bytes};
     ef_state made = {.n_bytes = n_bytes};
     size_t room = 0;
@@ -105,14 +104,21 @@ efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cut
         ef_state_free(&made);
         return ef_fail_memory(error);
     }
-    made.bytes = bytes;
     *state = made;
     return EFFACE_OK;
 }
 
+efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
+                              ef_state *state, efface_error *error) {
+    const efface_status status = ef_state_lay_out(n_bytes, cuts, state, error);
+    if (status == EFFACE_OK)
+        state->bytes = bytes;
+    return status;
+}
+
 /* ---------------------------------------------------------------- in the file */
 
-static int64_t number_of(int64_t model, uint64_t place) {
+int64_t ef_part_number(int64_t model, uint64_t place) {
     return (int64_t)((uint64_t)model << PLACE_BITS | place);
 }
 
@@ -137,8 +143,9 @@ static efface_status prepare_range(efface_store *store, const char *sql, int64_t
                                    sqlite3_stmt **statement, efface_error *error) {
     const efface_status status = ef_sql_prepare(store, sql, statement, error);
     if (status == EFFACE_OK) {
-        (void)sqlite3_bind_int64(*statement, 1, number_of(number, 0));
-        (void)sqlite3_bind_int64(*statement, 2, number_of(number, ((uint64_t)1 << PLACE_BITS) - 1));
+        (void)sqlite3_bind_int64(*statement, 1, ef_part_number(number, 0));
+        (void)sqlite3_bind_int64(*statement, 2,
+                                 ef_part_number(number, ((uint64_t)1 << PLACE_BITS) - 1));
     }
     return status;
 }
@@ -147,7 +154,7 @@ ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *sta
                         unsigned char bytes[EF_PARTS_BYTES]) {
     ef_u128 sum = 0;
     for (size_t i = 0; i < state->n_parts; i++) {
-        const uint64_t part[] = {(uint64_t)number_of(number, state->parts[i].place),
+        const uint64_t part[] = {(uint64_t)ef_part_number(number, state->parts[i].place),
                                  state->parts[i].n_bytes};
         unsigned char words[16];
         for (int b = 0; b < 16; b++)
@@ -213,6 +220,37 @@ ef_decoder ef_state_first(const ef_state *state) {
                : (ef_decoder){.bytes = (const unsigned char *)""};
 }
 
+efface_status ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
+                           unsigned char **bytes, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT bytes FROM states WHERE number = ?", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, part->place));
+        status = ef_sql_step(store, statement, &row, error);
+    }
+    if (status == EFFACE_OK && !row)
+        status = ef_store_corrupt(error, "a part of the state of a model is missing");
+    if (status == EFFACE_OK) {
+        ef_decoder found = ef_sql_bytes(statement, 0);
+        *bytes = ef_alloc(part->n_bytes, 1);
+        if (*bytes == NULL)
+            status = ef_fail_memory(error);
+        else if (!ef_sql_has(statement, "b") || found.n_bytes != part->n_bytes)
+            status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind, "
+                                             "or has the wrong length");
+        else
+            ef_read_bytes(&found, *bytes, part->n_bytes);
+        if (status != EFFACE_OK) {
+            ef_free(*bytes);
+            *bytes = NULL;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
 efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder first,
                             const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
                             efface_error *error) {
@@ -265,7 +303,7 @@ static efface_status run_on(part_writer *w, sqlite3_stmt **statement, const char
         *statement == NULL ? ef_sql_prepare(w->store, sql, statement, error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
-    (void)sqlite3_bind_int64(*statement, 1, number_of(w->number, part->place));
+    (void)sqlite3_bind_int64(*statement, 1, ef_part_number(w->number, part->place));
     if (bytes != NULL)
         ef_sql_bind_bytes(*statement, 2, bytes + part->begin, part->n_bytes);
     return ef_sql_do(w->store, *statement, error);

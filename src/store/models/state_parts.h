@@ -11,6 +11,12 @@
  * save little; larger ones have more to rewrite where a length changes. */
 #define EF_PART_BYTES ((size_t)16384)
 
+/* The number of a part has that of the model, that of its first section, and that of a piece of it.
+ * Of more sections than these, the last has what is left. */
+#define EF_PIECE_BITS 23
+#define EF_SECTION_BITS 20
+#define EF_MAX_SECTIONS ((size_t)1 << EF_SECTION_BITS)
+
 /* A part of a state: `place` has the order of parts, without gaps or with. */
 typedef struct ef_state_part {
     uint64_t place;
@@ -27,6 +33,10 @@ typedef struct ef_state {
 
 void ef_state_free(ef_state *state);
 
+/* The parts that so many bytes would have, without the bytes. */
+efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *state,
+                               efface_error *error);
+
 /* Divides bytes into parts. The state owns the bytes then, if this is OK. `cuts` are those of its
  * writer; {0}: it made none. */
 efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
@@ -42,6 +52,11 @@ ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *sta
 
 /* The first part, which stands in the row of the model. */
 ef_decoder ef_state_first(const ef_state *state);
+
+/* Where a part stands; and the bytes of one that is not the first. Release them with ef_free. */
+int64_t ef_part_number(int64_t model, uint64_t place);
+efface_status ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
+                           unsigned char **bytes, efface_error *error);
 
 /* Reads the state of the model with a number, whose parts must have that sum; or writes it where
  * `before` is, without its first part; or takes it out. */

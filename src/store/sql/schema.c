@@ -34,11 +34,12 @@
     " digest BLOB NOT NULL, salt BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL, state "   \
     "BLOB NOT NULL)"
 #define STATES "CREATE TABLE states(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
+#define SECTIONS "CREATE TABLE sections(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
 #define RECEIPTS "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL)"
 #define ROWS_BY_OWNER "CREATE INDEX rows_by_owner ON rows(owner) WHERE owner IS NOT NULL"
 
 const char ef_schema[] = FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS
-                               ";" MODELS ";" STATES ";" RECEIPTS ";"
+                               ";" MODELS ";" STATES ";" SECTIONS ";" RECEIPTS ";"
                                "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
 const char ef_schema_late[] = ROWS_BY_OWNER;
 
@@ -54,6 +55,7 @@ static const struct {
     {"table", "models", "models", MODELS},
     {"index", "sqlite_autoindex_models_1", "models", ""},
     {"table", "states", "states", STATES},
+    {"table", "sections", "sections", SECTIONS},
     {"table", "receipts", "receipts", RECEIPTS},
     {"index", "rows_by_owner", "rows", ROWS_BY_OWNER},
 };

@@ -169,6 +169,31 @@ static void tell_forest(const ef_forest_revision *r, uint64_t n_visited, efface_
                        (unsigned)n_trees);
 }
 
+/* Whether a class has another rank than before: leaves have their classes by ranks in bytes. */
+static bool ranks_moved(const ef_forest_revision *r) {
+    const ef_forest_classes *const before = &r->classes_before, *const after = &r->forest->classes;
+    bool moved = false;
+    for (uint32_t c = 0; r->has_classes && c < before->n_ids; c++)
+        moved |= before->ranks[c] != after->ranks[c];
+    return moved;
+}
+
+/* Takes the rows of a change into slots, after the branches that they are in, or have been in, were
+ * read. If classes have other ranks then, all branches come out otherwise. */
+static efface_status take_change(ef_forest_revision *r, const ef_change *change,
+                                 efface_error *error) {
+    ef_forest *const f = r->forest;
+    const efface_status status = ef_forest_read_branches(f, change, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_forest_prepare_rows(r, change))
+        return ef_fail_memory(error);
+    if (f->classes.n >= EF_MOST_CLASSES)
+        return ef_fail(error, EFFACE_E_LIMIT,
+                       "a forest can have at most 2^24 - 1 classes; these rows bring more");
+    return ranks_moved(r) ? ef_forest_read_branches(f, NULL, error) : EFFACE_OK;
+}
+
 efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bool *done,
                                efface_report *report, efface_error *error) {
     ef_forest *const f = state;
@@ -194,12 +219,9 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
             status = refit_forest(r, news, bound_moved, report, error);
         else if (!ef_forest_units_stay(f))
             status = refit_forest(r, news, unit_moved, report, error);
-        else if (!ef_forest_prepare_rows(r, news->change))
-            status = ef_fail_memory(error);
-        else if (f->classes.n >= EF_MOST_CLASSES)
-            status = ef_fail(error, EFFACE_E_LIMIT,
-                             "a forest can have at most 2^24 - 1 classes; these rows bring more");
         else
+            status = take_change(r, news->change, error);
+        if (status == EFFACE_OK && r->slots != NULL)
             status = follow_all(r, news, &n_visited, error);
         if (status == EFFACE_OK && r->n_plans != 0)
             tell_forest(r, n_visited, report);

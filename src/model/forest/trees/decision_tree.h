@@ -24,7 +24,8 @@ typedef enum ef_dkind {
     EF_LEAF = 0,
     EF_THRESHOLD = 1,  /* left: key <= cut */
     EF_CATEGORIES = 2, /* left: ef_category_left with cut as salt */
-    EF_VOTE = 3        /* no node: the weight of one class in a leaf of several */
+    EF_VOTE = 3,       /* no node: the weight of one class in a leaf of several */
+    EF_UNREAD = 4      /* stands for a branch of which the bytes were not read */
 } ef_dkind;
 
 struct ef_tally;

@@ -1,0 +1,217 @@
+/*
+ * The index of a state whose digest is one by sections (base/bytes/digest.h).
+ *
+ * With the digests of sections a request verifies those that it reads, and renews the digest of the
+ * state from those that it changes; with their lengths it knows where they stand.
+ *
+ *     sections   number, bytes   number: the model's << 43 | piece; pieces of EF_PART_BYTES
+ *
+ * The bytes: the number of sections; for each its length, and then, but for the first and for those
+ * that are empty, 32 bytes of digest. Numbers are short (base/encode.h). It is a function of the
+ * state alone. It needs no seal of its own: the digest of the state follows from the digests, and
+ * the sum of its parts from the lengths, and the seal of the model covers both.
+ */
+#include "store/models/state_index.h"
+
+#include "base/bytes/digest.h"
+#include "base/errors/status.h"
+#include "base/memory/memory.h"
+#include "store/models/state_parts.h"
+#include "store/sql/sql.h"
+
+#include <string.h>
+
+void ef_state_index_free(ef_state_index *index) {
+    ef_free(index->cuts.at);
+    ef_free(index->digests);
+    *index = (ef_state_index){.n_bytes = 0};
+}
+
+/* Whether the next of the sections that were kept is this one; then it no longer is the next. */
+static bool is_kept(const ef_writer *writer, size_t section, size_t *next) {
+    const bool kept =
+        writer->kept != NULL && *next < writer->kept->n && writer->kept->at[*next] == section;
+    *next += kept;
+    return kept;
+}
+
+efface_status ef_state_index_make(const ef_writer *writer, const ef_state_index *before,
+                                  ef_state_index *index, efface_error *error) {
+    const size_t n = writer->cuts->n;
+    ef_state_index made = {.digests = ef_alloc(n, EFFACE_DIGEST_BYTES)};
+    unsigned char none[EFFACE_DIGEST_BYTES];
+    bool fits = made.digests != NULL;
+    size_t next = 0;
+    ef_digest("", 0, none);
+    for (size_t s = 0; fits && s <= n; s++) {
+        const size_t begin = s != 0 ? writer->cuts->at[s - 1] : 0;
+        size_t length = (s < n ? writer->cuts->at[s] : writer->n_bytes) - begin;
+        unsigned char *const digest = s != 0 ? made.digests + (s - 1) * EFFACE_DIGEST_BYTES : NULL;
+        if (s != 0 && !ef_cuts_add(&made.cuts, made.n_bytes)) {
+            fits = false;
+            break;
+        }
+        if (is_kept(writer, s, &next)) {
+            length = ef_section_begin(before, s + 1) - ef_section_begin(before, s);
+            memcpy(digest, before->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
+        } else if (digest != NULL && length == 0) {
+            memcpy(digest, none, sizeof none);
+        } else if (digest != NULL) {
+            ef_digest(writer->bytes + begin, length, digest);
+        }
+        made.n_bytes += length;
+    }
+    if (!fits) {
+        ef_state_index_free(&made);
+        return ef_fail_memory(error);
+    }
+    *index = made;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- bytes */
+
+static void write_index(ef_writer *w, const ef_state_index *index) {
+    ef_write_short(w, index->cuts.n + 1);
+    for (size_t s = 0; s <= index->cuts.n; s++) {
+        const size_t length = ef_section_begin(index, s + 1) - ef_section_begin(index, s);
+        ef_write_short(w, length);
+        if (s != 0 && length != 0)
+            ef_write_bytes(w, index->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
+    }
+}
+
+static efface_status decode_index(ef_decoder *r, ef_state_index *index, efface_error *error) {
+    const uint64_t n = ef_read_short(r);
+    unsigned char none[EFFACE_DIGEST_BYTES];
+    if (n == 0 || n > EF_MAX_SECTIONS || !ef_decoder_has(r, (size_t)n, 1))
+        return ef_store_corrupt(error, "the sections of the state of a model are invalid");
+    index->digests = ef_alloc((size_t)n - 1, EFFACE_DIGEST_BYTES);
+    if (index->digests == NULL)
+        return ef_fail_memory(error);
+    ef_digest("", 0, none);
+    for (size_t s = 0; s < n; s++) {
+        unsigned char *const digest =
+            s != 0 ? index->digests + (s - 1) * EFFACE_DIGEST_BYTES : NULL;
+        const uint64_t length = ef_read_short(r);
+        if (s != 0 && !ef_cuts_add(&index->cuts, index->n_bytes))
+            return ef_fail_memory(error);
+        if (length > SIZE_MAX / 4 - index->n_bytes)
+            r->failed = true;
+        else
+            index->n_bytes += (size_t)length;
+        if (s != 0 && length != 0)
+            ef_read_bytes(r, digest, EFFACE_DIGEST_BYTES);
+        else if (s != 0)
+            memcpy(digest, none, sizeof none);
+    }
+    return r->failed || r->n_bytes != 0
+               ? ef_store_corrupt(error, "the sections of the state of a model are invalid")
+               : EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- in the file */
+
+/* All pieces, one after the other. */
+static efface_status read_pieces(efface_store *store, int64_t number, ef_writer *bytes,
+                                 uint64_t *n_pieces, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    efface_status status = ef_sql_prepare(store,
+                                          "SELECT bytes FROM sections WHERE number BETWEEN ? AND ?"
+                                          " ORDER BY number",
+                                          &statement, error);
+    *n_pieces = 0;
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, 0));
+        (void)sqlite3_bind_int64(statement, 2, ef_part_number(number + 1, 0) - 1);
+    }
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const ef_decoder piece = ef_sql_bytes(statement, 0);
+        if (!ef_sql_has(statement, "b"))
+            status = ef_store_corrupt(error, "the sections of the state of a model are invalid");
+        ++*n_pieces;
+        ef_write_bytes(bytes, piece.bytes, piece.n_bytes);
+    }
+    (void)sqlite3_finalize(statement);
+    return status == EFFACE_OK && bytes->failed ? ef_fail_memory(error) : status;
+}
+
+efface_status ef_state_index_read(efface_store *store, int64_t number, ef_state_index *index,
+                                  efface_error *error) {
+    ef_writer bytes = {0};
+    uint64_t n_pieces = 0;
+    *index = (ef_state_index){.n_bytes = 0};
+    efface_status status = read_pieces(store, number, &bytes, &n_pieces, error);
+    if (status == EFFACE_OK && n_pieces != 0) {
+        ef_decoder r = {.bytes = bytes.bytes, .n_bytes = bytes.n_bytes};
+        status = decode_index(&r, index, error);
+    }
+    ef_free(bytes.bytes);
+    if (status != EFFACE_OK)
+        ef_state_index_free(index);
+    return status;
+}
+
+efface_status ef_state_index_check(efface_store *store, int64_t number, const ef_state_index *index,
+                                   uint64_t *n_pieces, efface_error *error) {
+    ef_writer bytes = {0}, should = {0};
+    efface_status status = read_pieces(store, number, &bytes, n_pieces, error);
+    write_index(&should, index);
+    if (status == EFFACE_OK && should.failed)
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK && (bytes.n_bytes != should.n_bytes ||
+                                memcmp(bytes.bytes, should.bytes, should.n_bytes) != 0 ||
+                                *n_pieces != (should.n_bytes + EF_PART_BYTES - 1) / EF_PART_BYTES))
+        status = ef_store_corrupt(error, "the sections of its state are not what the store says");
+    ef_free(bytes.bytes);
+    ef_free(should.bytes);
+    return status;
+}
+
+/* Takes out the pieces from one on. */
+static efface_status drop_from(efface_store *store, int64_t number, uint64_t piece,
+                               efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status = ef_sql_prepare(
+        store, "DELETE FROM sections WHERE number BETWEEN ? AND ?", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, piece));
+        (void)sqlite3_bind_int64(statement, 2, ef_part_number(number + 1, 0) - 1);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* Of a piece that is there, the pages that change are written. */
+efface_status ef_state_index_write(efface_store *store, int64_t number, const ef_state_index *index,
+                                   efface_error *error) {
+    ef_writer bytes = {0};
+    sqlite3_stmt *statement = NULL;
+    uint64_t piece = 0;
+    write_index(&bytes, index);
+    efface_status status =
+        bytes.failed ? ef_fail_memory(error)
+                     : ef_sql_prepare(store,
+                                      "INSERT INTO sections VALUES (?1, ?2)"
+                                      " ON CONFLICT(number) DO UPDATE SET bytes = excluded.bytes",
+                                      &statement, error);
+    for (size_t at = 0; status == EFFACE_OK && at < bytes.n_bytes; at += EF_PART_BYTES) {
+        const size_t left = bytes.n_bytes - at;
+        (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, piece++));
+        ef_sql_bind_bytes(statement, 2, bytes.bytes + at,
+                          left < EF_PART_BYTES ? left : EF_PART_BYTES);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    ef_free(bytes.bytes);
+    return status == EFFACE_OK ? drop_from(store, number, piece, error) : status;
+}
+
+efface_status ef_state_index_drop(efface_store *store, int64_t number, efface_error *error) {
+    return drop_from(store, number, 0, error);
+}

@@ -1,0 +1,225 @@
+/*
+ * Forests of which a request reads only the branches that it changes (opened_states.c): they come
+ * out as fresh fits, little of them is read, and damage to their index is found.
+ */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store/models/state_parts.h"
+#include "store/scenes/plain_store.h"
+#include "store/scenes/sql_scene.h"
+
+#define N 2500
+#define RARE 777 /* the only row of its class, which is neither the first nor the last */
+#define TARGET 3
+
+/* Parts after the first are read one by one, or all together. */
+static unsigned n_read, n_whole;
+
+efface_status __real_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
+                                  unsigned char **bytes, efface_error *error);
+efface_status __wrap_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
+                                  unsigned char **bytes, efface_error *error);
+efface_status __wrap_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
+                                  unsigned char **bytes, efface_error *error) {
+    n_read++;
+    return __real_ef_part_read(store, number, part, bytes, error);
+}
+
+efface_status __real_ef_state_read(efface_store *store, int64_t number, ef_decoder first,
+                                   const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
+                                   efface_error *error);
+efface_status __wrap_ef_state_read(efface_store *store, int64_t number, ef_decoder first,
+                                   const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
+                                   efface_error *error);
+efface_status __wrap_ef_state_read(efface_store *store, int64_t number, ef_decoder first,
+                                   const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
+                                   efface_error *error) {
+    n_whole++;
+    return __real_ef_state_read(store, number, first, sum, state, error);
+}
+
+/* ---------------------------------------------------------------- a store of forests */
+
+static float number_of(uint64_t row, uint32_t column) {
+    return value_of(row, column) + 3.0F * value_of(row + 5000, column);
+}
+
+/* Classes that columns do not tell: branches have many nodes. */
+static int64_t label_of(uint64_t row) {
+    const float chance = value_of(row, 9) - (float)(row % 3) * 10.0F;
+    return row == RARE ? 5 : number_of(row, 0) / 100.0F + chance > 0.8F ? 9 : 2;
+}
+
+static efface_data *many_rows(uint64_t first, size_t n) {
+    static float values[N * N_COLUMNS];
+    static uint64_t ids[N];
+    static int64_t labels[N];
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = first + i;
+        labels[i] = label_of(first + i);
+        for (uint32_t j = 0; j < N_COLUMNS; j++)
+            values[i * N_COLUMNS + j] = number_of(first + i, j);
+    }
+    const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .labels = labels};
+    return make_data(N_COLUMNS, &rows);
+}
+
+static const char *const names[] = {"classes", "target", "some", "poisson"};
+#define N_FORESTS (sizeof names / sizeof names[0])
+
+static efface_forest_params forest_params(size_t i) {
+    efface_forest_params params;
+    efface_forest_params_init(&params);
+    params.common.seed = 7 + i;
+    params.common.n_threads = 1;
+    params.n_trees = 6;
+    params.target = i == 1 || i == 3 ? TARGET : EFFACE_NO_COLUMN;
+    params.bound = params.target == TARGET ? 1000.0 : 0.0;
+    params.rows = i == 2 ? EFFACE_FOREST_SOME : i == 3 ? EFFACE_FOREST_POISSON : EFFACE_FOREST_ALL;
+    params.trees_of_row = i == 2 ? 2 : params.trees_of_row;
+    return params;
+}
+
+static efface_store *make_forests(size_t n_forests) {
+    efface_store *store = NULL;
+    efface_data *const data = many_rows(0, N);
+    empty_folder();
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
+    efface_data_free(data);
+    for (size_t i = 0; i < n_forests; i++) {
+        const efface_forest_params params = forest_params(i);
+        const efface_new_model asked = {.name = names[i], .params = &params.common};
+        REQUIRE_OK(efface_store_fit(store, &asked, NULL, error));
+    }
+    return store;
+}
+
+static void require_fresh(efface_store *store) {
+    for (size_t i = 0; i < N_FORESTS; i++) {
+        efface_difference difference = {.what = NULL};
+        REQUIRE_OK(efface_store_verify(store, names[i], &difference, error));
+        if (difference.what != NULL)
+            fail_msg("%s is not a fresh fit: %s %s", names[i], difference.what, difference.where);
+    }
+}
+
+static void say_nothing_is_wrong(void *context, const char *problem) {
+    (void)context;
+    fail_msg("%s", problem);
+}
+
+/* ---------------------------------------------------------------- cases */
+
+static void requests_make_fresh_forests(void **state) {
+    (void)state;
+    static const uint64_t batch[] = {5, 6, 7, 8, 9, 10, 2000, 2001, 2002};
+    efface_store *const store = make_forests(N_FORESTS);
+    forget(store, 3);
+    require_fresh(store);
+    forget(store, RARE); /* the classes behind it get other numbers */
+    require_fresh(store);
+    REQUIRE_OK(
+        forget_ids(store, batch, sizeof batch / sizeof batch[0], EFFACE_MISSING_FAIL, NULL, error));
+    require_fresh(store);
+    efface_data *const rare = many_rows(RARE, 1); /* and again */
+    REQUIRE_OK(efface_store_learn(store, rare, NULL, NULL, error));
+    efface_data_free(rare);
+    require_fresh(store);
+    for (uint64_t id = 100; id < 112; id++)
+        forget(store, id);
+    require_fresh(store);
+    REQUIRE_OK(efface_store_check(store, say_nothing_is_wrong, NULL, error));
+    REQUIRE_OK(efface_store_drop(store, "target", error));
+    REQUIRE_OK(efface_store_check(store, say_nothing_is_wrong, NULL, error));
+    efface_store_close(store);
+    assert_true(sql_number(in_folder(STORE), "SELECT count(*) FROM sections") >= 3);
+}
+
+static void little_is_read(void **state) {
+    (void)state;
+    efface_store *const store = make_forests(2);
+    const int64_t n_parts = sql_number(in_folder(STORE), "SELECT count(*) FROM states");
+    assert_true(n_parts > 8);
+    n_whole = 0;
+    const uint64_t batch[] = {40, 50, 60};
+    for (size_t i = 0; i < 3; i++) {
+        n_read = 0;
+        forget(store, batch[i]);
+        assert_true(n_read != 0 && n_read < (uint64_t)n_parts);
+    }
+    assert_int_equal(n_whole, 0);
+    efface_store_close(store);
+}
+
+typedef struct listener {
+    const char *words;
+    unsigned n_right;
+} listener;
+
+static void listen(void *context, const char *problem) {
+    listener *const l = context;
+    l->n_right += strstr(problem, l->words) != NULL;
+}
+
+static void a_damaged_index_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *sql, *words; /* of a check */
+        bool refused;            /* by a request */
+    } damages[] = {
+        {"DELETE FROM sections", "the sections of", false},
+        {"UPDATE sections SET bytes = zeroblob(length(bytes))", "the sections of", true},
+        {"UPDATE sections SET bytes = CAST(bytes || x'00' AS BLOB)", "the sections of", true},
+        {"UPDATE sections SET bytes = substr(bytes, 2)", "the sections of", true},
+        {"UPDATE sections SET bytes = CAST(bytes AS TEXT)", "the sections of", true},
+        {"UPDATE sections SET bytes = CAST(substr(bytes, 1, 40) || x'17' ||"
+         " substr(bytes, 42) AS BLOB)",
+         "the sections of", true},
+        {"UPDATE sections SET bytes = CAST(substr(bytes, 1, 2) || x'17' ||"
+         " substr(bytes, 4) AS BLOB)",
+         "the sections of", true},
+        {"INSERT INTO sections VALUES (99 << 43, x'00')", "pieces of indexes", false},
+        {"UPDATE states SET bytes = zeroblob(length(bytes))", "model classes: the store is damaged",
+         true},
+        {"UPDATE states SET bytes = zeroblob(length(bytes) + 1)", "wrong lengths", true},
+        {"UPDATE states SET bytes = CAST(bytes AS TEXT)", "wrong kind", true},
+        /* Another weight of a leaf. */
+        {"UPDATE states SET bytes = CAST(substr(bytes, 1, length(bytes) - 1) || x'05' AS BLOB)",
+         "does not match its digest", true},
+        {"DELETE FROM states", "a part of the state of a model is missing", true},
+    };
+    uint64_t ids[200]; /* in most branches */
+    for (size_t i = 0; i < 200; i++)
+        ids[i] = 1000 + i;
+    efface_store_close(make_forests(1));
+    image whole = read_image(in_folder(STORE));
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        listener l = {.words = damages[i].words};
+        write_image(in_folder(STORE), whole.bytes, whole.n_bytes);
+        run_sql(in_folder(STORE), damages[i].sql);
+        efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+        REQUIRE_OK(efface_store_check(store, listen, &l, error));
+        if (l.n_right == 0)
+            fail_msg("%s: no problem says \"%s\"", damages[i].sql, damages[i].words);
+        if (damages[i].refused)
+            REFUSED(EFFACE_E_CORRUPT, "",
+                    forget_ids(store, ids, 200, EFFACE_MISSING_FAIL, NULL, error));
+        efface_store_close(store);
+    }
+    free(whole.bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_make_fresh_forests),
+        cmocka_unit_test(little_is_read),
+        cmocka_unit_test(a_damaged_index_is_found),
+    };
+    return cmocka_run_group_tests(tests, begin_folder, end_folder);
+}
