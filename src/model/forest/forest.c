@@ -4,6 +4,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -121,6 +122,9 @@ void ef_forest_free(void *state) {
         return;
     for (uint32_t t = 0; t < f->n_trees; t++)
         ef_dtree_free(&f->trees[t]);
+    for (size_t s = 0; f->branches != NULL && s < ef_forest_section(f->n_trees); s++)
+        ef_free(f->branches[s]);
+    ef_free(f->branches);
     ef_free(f->trees);
     ef_forest_slots_free(&f->rows);
     ef_classes_free(&f->classes);
@@ -310,23 +314,23 @@ typedef struct job {
     ef_grower *growers;
     uint32_t **slots;        /* by worker: the rows of a tree */
     const uint64_t *members; /* bits of the trees of each slot, or NULL */
-    size_t n_words;
-    uint32_t first; /* tree */
+    uint32_t first;          /* tree */
     bool only_chain;
     bool *failed; /* by worker */
 } job;
 
-/* The rows of a tree. */
-static size_t list_rows(const job *j, uint32_t tree, uint32_t *slots) {
-    const ef_forest *const f = j->forest;
+size_t ef_forest_list_rows(const ef_forest *f, uint32_t tree, const uint64_t *members,
+                           uint32_t *slots) {
     const ef_forest_slots *const rows = &f->rows;
+    const size_t n_words = (f->n_trees + 63) / 64;
     size_t n = 0;
+    assert(rows->n_free == 0);
     for (uint32_t slot = 0; slot < rows->n_slots; slot++) {
-        bool in = true;
-        if (j->members != NULL)
-            in = (j->members[slot * j->n_words + tree / 64] >> (tree % 64) & 1) != 0;
+        bool in = !rows->leaving[slot];
+        if (members != NULL)
+            in &= (members[slot * n_words + tree / 64] >> (tree % 64) & 1) != 0;
         else if (f->rules.bootstraps)
-            in = ef_draw_poisson(f->rules.seed, rows->ids[slot], tree) != 0;
+            in = in && ef_draw_poisson(f->rules.seed, rows->ids[slot], tree) != 0;
         slots[n] = slot;
         n += in;
     }
@@ -359,7 +363,7 @@ static void chain_root(ef_dtree *tree, const uint32_t *slots, size_t n) {
 static bool make_tree(const job *j, unsigned worker, uint32_t number) {
     ef_forest *const f = j->forest;
     ef_dtree *const tree = &f->trees[number];
-    const size_t n = list_rows(j, number, j->slots[worker]);
+    const size_t n = ef_forest_list_rows(f, number, j->members, j->slots[worker]);
     if (!ef_dtree_chain(tree, f->rows.capacity))
         return false;
     if (j->only_chain) {
@@ -380,22 +384,25 @@ static void make_trees(void *context, unsigned worker, size_t first, size_t last
         j->failed[worker] = !make_tree(j, worker, j->first + (uint32_t)t);
 }
 
-/* The trees that each row is in, if those are some; NULL if memory is short. */
-static uint64_t *find_members(const ef_forest *f, size_t n_words) {
+bool ef_forest_find_members(const ef_forest *f, uint64_t **found) {
     const ef_forest_slots *const rows = &f->rows;
+    const size_t n_words = (f->n_trees + 63) / 64;
     size_t n;
+    if (f->params->rows != EFFACE_FOREST_SOME)
+        return true;
     uint32_t *const places = ef_alloc(f->n_trees, sizeof *places);
     uint64_t *const members =
         ef_mul_size(rows->n_slots, n_words, &n) ? ef_alloc_zero(n, sizeof *members) : NULL;
     for (uint32_t slot = 0; places != NULL && members != NULL && slot < rows->n_slots; slot++)
         ef_draw_trees(f->params->common.seed, rows->ids[slot], f->params->trees_of_row, f->n_trees,
                       places, members + slot * n_words);
-    if (places == NULL) {
-        ef_free(members);
-        return NULL;
-    }
+    const bool ok = places != NULL && members != NULL;
     ef_free(places);
-    return members;
+    if (ok)
+        *found = members;
+    else
+        ef_free(members);
+    return ok;
 }
 
 static efface_status run_job(job *j, ef_pool *pool, efface_error *error) {
@@ -428,7 +435,7 @@ static efface_status make_all(ef_forest *f, bool only_chain, efface_error *error
     const uint32_t asked = f->params->common.n_threads;
     ef_pool *const pool = ef_pool_create(work < 2000 ? 1 : asked);
     const unsigned n = pool != NULL ? ef_pool_size(pool) : 0;
-    job j = {.forest = f, .only_chain = only_chain, .n_words = (f->n_trees + 63) / 64};
+    job j = {.forest = f, .only_chain = only_chain};
     j.growers = ef_alloc_zero(n, sizeof *j.growers);
     j.slots = ef_alloc_zero(n, sizeof *j.slots);
     j.failed = ef_alloc_zero(n, sizeof *j.failed);
@@ -439,11 +446,8 @@ static efface_status make_all(ef_forest *f, bool only_chain, efface_error *error
              j.slots[w] != NULL;
     }
     uint64_t *members = NULL;
-    if (ok && f->params->rows == EFFACE_FOREST_SOME) {
-        members = find_members(f, j.n_words);
-        j.members = members;
-        ok = members != NULL;
-    }
+    ok = ok && ef_forest_find_members(f, &members);
+    j.members = members;
     const efface_status status = ok ? run_job(&j, pool, error) : ef_fail_memory(error);
     for (unsigned w = 0; w < n; w++) {
         if (j.growers != NULL)
@@ -514,7 +518,8 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
         status = ef_fail(error, EFFACE_E_FORMAT,
                          "the state of the model is damaged or was made with other parameters: it "
                          "belongs to other rows");
-    EF_THEN(status, make_all(f, true, error));
+    if (status == EFFACE_OK && f->sections == NULL)
+        status = make_all(f, true, error);
     f->attached = status == EFFACE_OK;
     f->at_hand = false;
     return status;

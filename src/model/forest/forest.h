@@ -11,7 +11,7 @@
  *     forest                the state: made from rows; settled
  *     forest_following      how it follows a change
  *     forest_answers, importances            what it says of rows, and of columns
- *     forest_bytes, forest_predictor, forest_params, forest_family
+ *     forest_bytes, opened_forest, forest_predictor, forest_params, forest_family
  */
 #ifndef EF_FOREST_H
 #define EF_FOREST_H
@@ -52,12 +52,13 @@ typedef struct ef_forest {
     uint32_t n_trees;
     ef_dtree *trees;
     ef_forest_slots rows;
-    bool attached;           /* it has its rows */
-    bool at_hand;            /* and they were told apart by a fit: requests find tallies */
-    ef_lock *lock;           /* for those who settle, and for: */
-    ef_sections *sections;   /* of an opened forest, whose branches are read when they are needed */
-    uint32_t n_read_classes; /* classes are numbered so in the bytes that it was read from */
-    uint64_t **gains;        /* of inputs (importances.c), kept until the next change; or NULL */
+    bool attached;         /* it has its rows */
+    bool at_hand;          /* and they were told apart by a fit: requests find tallies */
+    ef_lock *lock;         /* for those who settle, and for: */
+    ef_sections *sections; /* of an opened forest, whose branches are read when they are needed */
+    unsigned char **branches; /* by section: bytes of those that were read; NULL: not opened */
+    uint32_t n_read_classes;  /* classes are numbered so in the bytes that it was read from */
+    uint64_t **gains;         /* of inputs (importances.c), kept until the next change; or NULL */
 } ef_forest;
 
 /* A forest of no trees grown yet, with everything that follows from parameters; and one that was
@@ -93,6 +94,13 @@ void ef_classes_free(ef_forest_classes *classes);
 /* Takes the rows of a set into slots, all at once. */
 efface_status ef_forest_take_rows(ef_forest *forest, const efface_data *data, bool with_classes,
                                   efface_error *error);
+
+/* The trees that each slot is in, n_trees bits of them, if rows are in some only; else `found` stays
+ * as it is. False if memory is short. And the slots of a tree but for those that leave; no slot may
+ * be free. */
+bool ef_forest_find_members(const ef_forest *forest, uint64_t **found);
+size_t ef_forest_list_rows(const ef_forest *forest, uint32_t tree, const uint64_t *members,
+                           uint32_t *slots);
 
 /* Grows all that was left for later. False if memory is short. Several threads may ask at once. */
 bool ef_forest_settle_all(const ef_forest *forest);
@@ -139,6 +147,13 @@ efface_status ef_forest_find_leaves(const ef_forest *forest, size_t n_rows, cons
 /* Reads the branches of an opened forest that rows of a change are in; or all (NULL). */
 efface_status ef_forest_read_branches(ef_forest *forest, const ef_change *change,
                                       efface_error *error);
+
+/* The section that the top of a tree is; its branches follow. */
+#define EF_BRANCHES (1 << EF_BRANCH_DEPTH)
+
+static inline size_t ef_forest_section(uint32_t tree) {
+    return 1 + (size_t)tree * (1 + EF_BRANCHES);
+}
 
 /* Bytes for prediction only (forest_predictor.c). */
 void ef_forest_write_predictor(ef_writer *writer, const ef_forest *forest);

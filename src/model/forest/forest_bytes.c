@@ -1,7 +1,7 @@
 /* The canonical bytes of a forest (docs/definition/format.md), and where two forests differ. */
+#include "model/forest/forest_bytes.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
-#include "model/forest/forest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define MAGIC "EFFACEFO"
 #define FORMAT 2
-#define BRANCHES (1 << EF_BRANCH_DEPTH)
+#define BRANCHES EF_BRANCHES
 
 /* ---------------------------------------------------------------- writing */
 
@@ -33,10 +33,17 @@ static void write_node(ef_writer *w, const ef_forest *f, const ef_dtree *tree, u
     }
 }
 
-static void write_branch(ef_writer *w, const ef_forest *f, const ef_dtree *tree, uint32_t node) {
+/* What is still in bytes is copied; of a branch that was not read there are none. */
+static void write_branch(ef_writer *w, const ef_forest *f, const ef_dtree *tree, uint32_t node,
+                         const unsigned char *bytes) {
     ef_walk walk = ef_walk_from(tree, node, 0);
-    while (ef_walk_next(&walk))
-        write_node(w, f, tree, walk.node);
+    while (ef_walk_next(&walk)) {
+        const ef_dnode *const at = &tree->nodes[walk.node];
+        if (at->kind == EF_UNREAD)
+            ef_write_bytes(w, bytes + at->unread.begin, at->unread.n_bytes);
+        else
+            write_node(w, f, tree, walk.node);
+    }
     w->failed |= walk.failed;
     ef_walk_end(&walk);
 }
@@ -64,14 +71,16 @@ static void write_tree(ef_writer *w, const ef_forest *f, const ef_dtree *tree) {
     }
     w->failed |= walk.failed;
     ef_walk_end(&walk);
+    const size_t first = ef_forest_section((uint32_t)(tree - f->trees)) + 1;
     for (uint32_t b = 0; b < BRANCHES; b++) {
         ef_write_cut(w);
         if (branches[b] == EF_NO_NODE)
             continue;
-        if (tree->nodes[branches[b]].kind == EF_UNREAD)
+        const unsigned char *const bytes = f->branches != NULL ? f->branches[first + b] : NULL;
+        if (tree->nodes[branches[b]].kind == EF_UNREAD && bytes == NULL)
             ef_write_kept(w);
         else
-            write_branch(w, f, tree, branches[b]);
+            write_branch(w, f, tree, branches[b], bytes);
     }
 }
 
@@ -171,7 +180,8 @@ static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
     return true;
 }
 
-static bool read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i, bool *memory) {
+bool ef_forest_read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i,
+                         bool *memory) {
     const uint64_t head = ef_read_short(r);
     if (r->failed)
         return false;
@@ -188,9 +198,8 @@ static bool read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_
            (node->mean.weight != 0 || i == 0);
 }
 
-/* Reads nodes in preorder, down to those that are deeper than `most`, which are made and wait. */
-static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t root,
-                       uint32_t most, ef_waiting *deeper, bool *memory) {
+bool ef_forest_read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t root,
+                          uint32_t most, ef_waiting *deeper, bool *memory) {
     ef_waiting waiting = {0};
     bool ok = *memory = ef_wait(&waiting, root, 0);
     while (ok && waiting.n != 0) {
@@ -199,7 +208,7 @@ static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
             ok = *memory = ef_wait(deeper, i, depth);
             continue;
         }
-        ok = read_node(r, f, tree, i, memory);
+        ok = ef_forest_read_node(r, f, tree, i, memory);
         if (!ok || !ef_is_split(&tree->nodes[i]))
             continue;
         *memory = ef_dtree_reserve(tree, 2) && ef_wait(&waiting, 0, 0) && ef_wait(&waiting, 0, 0);
@@ -224,9 +233,7 @@ static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
 
 #define MAX_MULTIPLICITY 20 /* of a row in a tree (docs/definition/forest.md) */
 
-/* Whether rows of the set can be in leaves as these: below a split none is empty, targets are on
- * the grid, and together they weigh no more than all rows. So sums of leaves do not overflow. */
-static bool are_possible(const ef_forest *f, const ef_dtree *tree) {
+bool ef_forest_leaves_possible(const ef_forest *f, const ef_dtree *tree) {
     int64_t left = f->totals.total_weight * (f->rules.bootstraps ? MAX_MULTIPLICITY : 1);
     for (uint32_t i = 0; i < tree->n_used; i++) {
         const ef_dnode *const node = &tree->nodes[i];
@@ -247,12 +254,13 @@ static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree
                                efface_error *error) {
     ef_waiting branches = {0}, none = {0};
     bool memory = ef_dtree_new(tree) != EF_NO_NODE;
-    bool ok = memory && read_nodes(r, f, tree, 0, EF_BRANCH_DEPTH - 1, &branches, &memory);
+    bool ok =
+        memory && ef_forest_read_nodes(r, f, tree, 0, EF_BRANCH_DEPTH - 1, &branches, &memory);
     for (size_t b = 0; ok && b < branches.n; b++)
-        ok = read_nodes(r, f, tree, branches.at[b].node, UINT32_MAX, &none, &memory);
+        ok = ef_forest_read_nodes(r, f, tree, branches.at[b].node, UINT32_MAX, &none, &memory);
     ef_free(branches.at);
     ef_free(none.at);
-    ok = ok && are_possible(f, tree);
+    ok = ok && ef_forest_leaves_possible(f, tree);
     return ok ? EFFACE_OK : !memory ? ef_fail_memory(error) : ef_fail_state(error, "a tree");
 }
 
@@ -278,9 +286,8 @@ static efface_status read_classes(ef_decoder *r, ef_forest *f, efface_error *err
     return EFFACE_OK;
 }
 
-/* What stands before the trees. */
-static efface_status read_head(ef_decoder *r, const efface_params *params, uint32_t d,
-                               ef_forest **out, efface_error *error) {
+efface_status ef_forest_read_head(ef_decoder *r, const efface_params *params, uint32_t d,
+                                  ef_forest **out, efface_error *error) {
     char magic[sizeof MAGIC - 1];
     ef_read_bytes(r, magic, sizeof magic);
     const uint32_t format = ef_read_u32(r), n_columns = ef_read_u32(r), n_trees = ef_read_u32(r),
@@ -314,132 +321,13 @@ static efface_status read_head(ef_decoder *r, const efface_params *params, uint3
 efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_t d, void **state,
                              efface_error *error) {
     ef_forest *f = NULL;
-    efface_status status = read_head(r, params, d, &f, error);
+    efface_status status = ef_forest_read_head(r, params, d, &f, error);
     for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
         status = read_tree(r, f, &f->trees[t], error);
     if (status == EFFACE_OK)
         *state = f;
     else
         ef_forest_free(f);
-    return status;
-}
-
-/* ---------------------------------------------------------------- opened forests */
-
-#define SECTIONS_OF_TREE (1 + BRANCHES) /* the top, and the branches that there could be */
-
-static size_t section_of(uint32_t tree) {
-    return 1 + (size_t)tree * SECTIONS_OF_TREE;
-}
-
-/* Reads nodes of a section from one on; those that are deeper than `most` are not read yet. */
-static efface_status read_section(ef_forest *f, size_t section, ef_dtree *tree, uint32_t root,
-                                  uint32_t most, efface_error *error) {
-    ef_decoder r;
-    ef_waiting deeper = {0};
-    bool memory = true;
-    efface_status status = f->sections->read(f->sections, section, &r, error);
-    if (status != EFFACE_OK)
-        return status;
-    tree->nodes[root].kind = EF_LEAF; /* until it is known to be a split */
-    const bool ok = read_nodes(&r, f, tree, root, most, &deeper, &memory) && r.n_bytes == 0;
-    for (size_t i = 0; i < deeper.n; i++)
-        tree->nodes[deeper.at[i].node].kind = EF_UNREAD;
-    ef_free(deeper.at);
-    return ok ? EFFACE_OK : !memory ? ef_fail_memory(error) : ef_fail_state(error, "a tree");
-}
-
-efface_status ef_forest_open(ef_sections *sections, const efface_params *params, uint32_t d,
-                             void **state, efface_error *error) {
-    ef_forest *f = NULL;
-    ef_decoder head;
-    efface_status status = sections->read(sections, 0, &head, error);
-    EF_THEN(status, read_head(&head, params, d, &f, error));
-    if (status == EFFACE_OK && (head.n_bytes != 0 || sections->n != section_of(f->n_trees)))
-        status = ef_fail_state(error, "the number of its trees");
-    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++) {
-        ef_dtree *const tree = &f->trees[t];
-        f->sections = sections;
-        status = ef_dtree_new(tree) != EF_NO_NODE
-                     ? read_section(f, section_of(t), tree, 0, EF_BRANCH_DEPTH - 1, error)
-                     : ef_fail_memory(error);
-        if (status == EFFACE_OK && !are_possible(f, tree))
-            status = ef_fail_state(error, "a tree");
-    }
-    if (status == EFFACE_OK)
-        *state = f;
-    else
-        ef_forest_free(f);
-    return status;
-}
-
-/* Where a way down a tree ends that goes by the values of a row; or, if there are none, by the bits
- * of the number of a branch. If that is a branch that was not read, reads it. */
-static efface_status read_way(ef_forest *f, uint32_t t, const float *values, uint32_t branch,
-                              bool *was_read, efface_error *error) {
-    ef_dtree *const tree = &f->trees[t];
-    uint32_t i = 0, place = 0;
-    for (uint32_t depth = 0; depth < EF_BRANCH_DEPTH && ef_is_split(&tree->nodes[i]); depth++) {
-        const ef_dnode *const node = &tree->nodes[i];
-        const bool right =
-            values != NULL
-                ? !ef_dnode_left(node,
-                                 ef_key_of(values[(size_t)f->columns[node->input] * EF_PANEL]))
-                : (branch >> (EF_BRANCH_DEPTH - 1 - depth) & 1) != 0;
-        place = 2 * place + right;
-        i = right ? node->split.right : node->split.left;
-    }
-    if (tree->nodes[i].kind != EF_UNREAD)
-        return EFFACE_OK;
-    *was_read = true;
-    return read_section(f, section_of(t) + 1 + place, tree, i, UINT32_MAX, error);
-}
-
-/* Whether a row is in a tree; `members` has the bits of its trees, if these are some. */
-static bool is_in_tree(const ef_forest *f, const efface_row *row, uint32_t tree,
-                       const uint64_t *members) {
-    return f->params->rows == EFFACE_FOREST_SOME ? (members[tree / 64] >> (tree % 64) & 1) != 0
-           : f->rules.bootstraps ? ef_draw_poisson(f->rules.seed, row->id, tree) != 0
-                                 : true;
-}
-
-static efface_status read_ways(ef_forest *f, const ef_change *change, size_t i, uint32_t *places,
-                               uint64_t *members, bool *were_read, efface_error *error) {
-    const efface_row *const row = &change->rows[i];
-    const float *const values = ef_change_first(change, i);
-    const float target = ef_forest_of_classes(f) ? 0.0F : values[(size_t)f->target * EF_PANEL];
-    efface_status status = EFFACE_OK;
-    if (!ef_forest_takes(f, row->label, target))
-        return EFFACE_OK;
-    if (f->params->rows == EFFACE_FOREST_SOME) {
-        memset(members, 0, (f->n_trees + 63) / 64 * sizeof *members);
-        ef_draw_trees(f->rules.seed, row->id, f->params->trees_of_row, f->n_trees, places, members);
-    }
-    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
-        if (is_in_tree(f, row, t, members))
-            status = read_way(f, t, values, 0, &were_read[t], error);
-    return status;
-}
-
-efface_status ef_forest_read_branches(ef_forest *f, const ef_change *change, efface_error *error) {
-    if (f->sections == NULL)
-        return EFFACE_OK;
-    uint32_t *const places = ef_alloc(f->n_trees, sizeof *places);
-    uint64_t *const members = ef_alloc((f->n_trees + 63) / 64, sizeof *members);
-    bool *const were_read = ef_alloc_zero(f->n_trees, sizeof *were_read);
-    efface_status status =
-        places != NULL && members != NULL && were_read != NULL ? EFFACE_OK : ef_fail_memory(error);
-    for (size_t i = 0; status == EFFACE_OK && change != NULL && i < change->n_rows; i++)
-        status = read_ways(f, change, i, places, members, were_read, error);
-    for (uint32_t t = 0; status == EFFACE_OK && change == NULL && t < f->n_trees; t++)
-        for (uint32_t b = 0; status == EFFACE_OK && b < BRANCHES; b++)
-            status = read_way(f, t, NULL, b, &were_read[t], error);
-    for (uint32_t t = 0; status == EFFACE_OK && t < f->n_trees; t++)
-        if (were_read[t] && !are_possible(f, &f->trees[t]))
-            status = ef_fail_state(error, "a tree");
-    ef_free(places);
-    ef_free(members);
-    ef_free(were_read);
     return status;
 }
 
@@ -480,9 +368,41 @@ static uint64_t skip_top(ef_decoder *r, bool of_classes) {
     return branches;
 }
 
+static size_t skip_short(const unsigned char *bytes, size_t n_bytes, size_t at) {
+    while (at < n_bytes && bytes[at] > 0x7F)
+        at++;
+    return at + 1;
+}
+
+/* Every byte of a branch that changes is passed here, some of them several times. */
+size_t ef_forest_subtree_bytes(const unsigned char *bytes, size_t n_bytes, bool of_classes) {
+    size_t at = 0, n_open = 1;
+    while (n_open != 0 && at < n_bytes) {
+        const unsigned kind = bytes[at] & 3;
+        if (kind == EF_THRESHOLD || kind == EF_CATEGORIES) {
+            at = skip_short(bytes, n_bytes, at) + 4;
+            n_open++;
+        } else if (kind != EF_LEAF) {
+            return SIZE_MAX;
+        } else {
+            ef_decoder head = {.bytes = bytes + at, .n_bytes = n_bytes - at};
+            uint64_t n = of_classes ? 2 * (ef_read_short(&head) >> 2) : 1;
+            for (at = skip_short(bytes, n_bytes, at); n != 0 && at < n_bytes; n--)
+                at = skip_short(bytes, n_bytes, at);
+            at = n != 0 ? SIZE_MAX : at;
+            n_open--;
+        }
+    }
+    return n_open == 0 && at <= n_bytes ? at : SIZE_MAX;
+}
+
 static void skip_branch(ef_decoder *r, bool of_classes) {
-    for (uint64_t n_open = 1; n_open != 0 && !r->failed;)
-        n_open = skip_node(r, of_classes) ? n_open + 1 : n_open - 1;
+    const size_t n = ef_forest_subtree_bytes(r->bytes, r->n_bytes, of_classes);
+    r->failed |= n == SIZE_MAX;
+    if (r->failed)
+        return;
+    r->bytes += n;
+    r->n_bytes -= n;
 }
 
 efface_status ef_forest_cut(const unsigned char *bytes, size_t n_bytes, ef_cuts *cuts,

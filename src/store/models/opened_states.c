@@ -78,7 +78,8 @@ efface_status ef_opened_make(efface_store *store, int64_t number, ef_decoder fir
     const bool there = o->index.n_bytes != 0;
     if (status == EFFACE_OK && there) {
         o->sections = (ef_sections){.n = o->index.cuts.n + 1, .read = read_section};
-        status = ef_state_lay_out(o->index.n_bytes, &o->index.cuts, &o->layout, error);
+        status =
+            ef_state_lay_out(o->index.n_bytes, &o->index.cuts, &o->index.pieces, &o->layout, error);
         EF_THEN(status, take_first(o, first, error));
         EF_THEN(status, verify_opened(o, sum, digest, error));
     }
@@ -265,8 +266,8 @@ efface_status ef_opened_follow(ef_opened *o, const ef_writer *w, ef_opened_chang
                                         : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < w->kept->n; i++)
         kept[w->kept->at[i]] = true;
-    EF_THEN(status,
-            ef_state_lay_out(change->index.n_bytes, &change->index.cuts, &change->layout, error));
+    EF_THEN(status, ef_state_lay_out(change->index.n_bytes, &change->index.cuts,
+                                     &change->index.pieces, &change->layout, error));
     EF_THEN(status, collect_changes(o, w, kept, &change->layout, &before, &after, error));
     ef_free(kept);
     change->before = before.state;

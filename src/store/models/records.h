@@ -89,6 +89,9 @@ typedef enum ef_record_field {
 
 #define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts, salt"
 
+/* The seal of a model with a name and these fields. */
+ef_u128 ef_record_seal(const ef_head *head, const char *name, const ef_decoder fields[EF_FIELDS]);
+
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
                                efface_error *error);

@@ -10,6 +10,11 @@
  * that are empty, 32 bytes of digest. Numbers are short (base/encode.h). It is a function of the
  * state alone. It needs no seal of its own: the digest of the state follows from the digests, and
  * the sum of its parts from the lengths, and the seal of the model covers both.
+ *
+ * A section of more than EF_PART_BYTES has pieces, whose lengths, but for that of the last, follow
+ * its digest, after their number. A piece ends where a hash of the 64 bytes before begins with 12
+ * zeros, but has at least MIN_PIECE bytes and at most EF_PART_BYTES. So where a section grows or
+ * shrinks somewhere, the pieces behind are what they were, and are not written.
  */
 #include "store/models/state_index.h"
 
@@ -21,10 +26,59 @@
 
 #include <string.h>
 
+#define MIN_PIECE 4096
+#define HASHED 64 /* each byte shifts the hash by a bit */
+
 void ef_state_index_free(ef_state_index *index) {
     ef_free(index->cuts.at);
+    ef_free(index->pieces.at);
     ef_free(index->digests);
     *index = (ef_state_index){.n_bytes = 0};
+}
+
+static size_t piece_of(const unsigned char *bytes, size_t n_bytes) {
+    const size_t most = n_bytes < EF_PART_BYTES ? n_bytes : EF_PART_BYTES;
+    uint64_t hash = 0;
+    for (size_t i = MIN_PIECE - HASHED; i < most; i++) {
+        hash = (hash << 1) + (bytes[i] + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
+        if (i + 1 >= MIN_PIECE && hash >> 52 == 0)
+            return i + 1;
+    }
+    return most;
+}
+
+/* Notes the pieces of a section that will stand at a place. */
+static bool add_pieces(ef_cuts *pieces, const unsigned char *bytes, size_t n_bytes, size_t at) {
+    bool fits = true;
+    if (n_bytes <= EF_PART_BYTES)
+        return true;
+    for (size_t done = piece_of(bytes, n_bytes); fits && done < n_bytes;
+         done += piece_of(bytes + done, n_bytes - done))
+        fits = ef_cuts_add(pieces, at + done);
+    return fits;
+}
+
+/* The first piece that begins behind a place. */
+static size_t piece_behind(const ef_cuts *pieces, size_t at) {
+    size_t low = 0, high = pieces->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (pieces->at[middle] <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool keep_pieces(ef_cuts *pieces, const ef_state_index *before, size_t section, size_t at) {
+    const size_t begin = ef_section_begin(before, section),
+                 end = ef_section_begin(before, section + 1);
+    bool fits = true;
+    for (size_t i = piece_behind(&before->pieces, begin);
+         fits && i < before->pieces.n && before->pieces.at[i] < end; i++)
+        fits = ef_cuts_add(pieces, at + (before->pieces.at[i] - begin));
+    return fits;
 }
 
 /* Whether the next of the sections that were kept is this one; then it no longer is the next. */
@@ -54,10 +108,13 @@ efface_status ef_state_index_make(const ef_writer *writer, const ef_state_index 
         if (is_kept(writer, s, &next)) {
             length = ef_section_begin(before, s + 1) - ef_section_begin(before, s);
             memcpy(digest, before->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
-        } else if (digest != NULL && length == 0) {
-            memcpy(digest, none, sizeof none);
-        } else if (digest != NULL) {
-            ef_digest(writer->bytes + begin, length, digest);
+            fits = keep_pieces(&made.pieces, before, s, made.n_bytes);
+        } else {
+            if (digest != NULL && length == 0)
+                memcpy(digest, none, sizeof none);
+            else if (digest != NULL)
+                ef_digest(writer->bytes + begin, length, digest);
+            fits = add_pieces(&made.pieces, writer->bytes + begin, length, made.n_bytes);
         }
         made.n_bytes += length;
     }
@@ -71,6 +128,31 @@ efface_status ef_state_index_make(const ef_writer *writer, const ef_state_index 
 
 /* ---------------------------------------------------------------- bytes */
 
+/* Their number but for the last, and how long they are. */
+static void write_pieces(ef_writer *w, const ef_state_index *index, size_t section) {
+    size_t begin = ef_section_begin(index, section);
+    const size_t end = ef_section_begin(index, section + 1),
+                 first = piece_behind(&index->pieces, begin),
+                 last = piece_behind(&index->pieces, end - 1);
+    ef_write_short(w, last - first);
+    for (size_t i = first; i < last; i++) {
+        ef_write_short(w, index->pieces.at[i] - begin);
+        begin = index->pieces.at[i];
+    }
+}
+
+/* False if memory is short. */
+static bool read_pieces(ef_decoder *r, ef_state_index *index, size_t begin) {
+    bool fits = true;
+    for (uint64_t n = ef_read_short(r); fits && n != 0 && !r->failed; n--) {
+        const uint64_t length = ef_read_short(r);
+        r->failed |= length == 0 || length > index->n_bytes - begin - 1;
+        begin += r->failed ? 0 : (size_t)length;
+        fits = r->failed || ef_cuts_add(&index->pieces, begin);
+    }
+    return fits;
+}
+
 static void write_index(ef_writer *w, const ef_state_index *index) {
     ef_write_short(w, index->cuts.n + 1);
     for (size_t s = 0; s <= index->cuts.n; s++) {
@@ -78,6 +160,8 @@ static void write_index(ef_writer *w, const ef_state_index *index) {
         ef_write_short(w, length);
         if (s != 0 && length != 0)
             ef_write_bytes(w, index->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
+        if (length > EF_PART_BYTES)
+            write_pieces(w, index, s);
     }
 }
 
@@ -104,6 +188,9 @@ static efface_status decode_index(ef_decoder *r, ef_state_index *index, efface_e
             ef_read_bytes(r, digest, EFFACE_DIGEST_BYTES);
         else if (s != 0)
             memcpy(digest, none, sizeof none);
+        if (!r->failed && length > EF_PART_BYTES &&
+            !read_pieces(r, index, index->n_bytes - (size_t)length))
+            return ef_fail_memory(error);
     }
     return r->failed || r->n_bytes != 0
                ? ef_store_corrupt(error, "the sections of the state of a model are invalid")
@@ -112,8 +199,8 @@ static efface_status decode_index(ef_decoder *r, ef_state_index *index, efface_e
 
 /* ---------------------------------------------------------------- in the file */
 
-/* All pieces, one after the other. */
-static efface_status read_pieces(efface_store *store, int64_t number, ef_writer *bytes,
+/* All of it, one after the other. */
+static efface_status read_stored(efface_store *store, int64_t number, ef_writer *bytes,
                                  uint64_t *n_pieces, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = true;
@@ -145,7 +232,7 @@ efface_status ef_state_index_read(efface_store *store, int64_t number, ef_state_
     ef_writer bytes = {0};
     uint64_t n_pieces = 0;
     *index = (ef_state_index){.n_bytes = 0};
-    efface_status status = read_pieces(store, number, &bytes, &n_pieces, error);
+    efface_status status = read_stored(store, number, &bytes, &n_pieces, error);
     if (status == EFFACE_OK && n_pieces != 0) {
         ef_decoder r = {.bytes = bytes.bytes, .n_bytes = bytes.n_bytes};
         status = decode_index(&r, index, error);
@@ -159,7 +246,7 @@ efface_status ef_state_index_read(efface_store *store, int64_t number, ef_state_
 efface_status ef_state_index_check(efface_store *store, int64_t number, const ef_state_index *index,
                                    uint64_t *n_pieces, efface_error *error) {
     ef_writer bytes = {0}, should = {0};
-    efface_status status = read_pieces(store, number, &bytes, n_pieces, error);
+    efface_status status = read_stored(store, number, &bytes, n_pieces, error);
     write_index(&should, index);
     if (status == EFFACE_OK && should.failed)
         status = ef_fail_memory(error);

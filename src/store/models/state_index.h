@@ -7,7 +7,8 @@
 
 /* How long the sections of a state are, and the digests of all but the first. */
 typedef struct ef_state_index {
-    ef_cuts cuts; /* between the sections */
+    ef_cuts cuts;   /* between the sections */
+    ef_cuts pieces; /* inside those that are long */
     size_t n_bytes;
     unsigned char *digests; /* one after the other: that of the section at each cut */
 } ef_state_index;

@@ -17,7 +17,8 @@
  *   - Sections that begin at a multiple of 2^b and have at most PART_BYTES together, 2^b of them,
  *     are one part under the number of the first; b is as large as it can be. So a section that
  *     changes its length moves no others but those that it shares a part with.
- *   - A section of more bytes has pieces of PART_BYTES, and the rest.
+ *   - A section of more bytes has pieces of PART_BYTES, and the rest; or pieces that end where their
+ *     bytes say so (state_index.c).
  *
  * Readers put parts together in the order of their numbers and know nothing of that. The row of the
  * model has the digest of the state, and how many parts there are with a seal of their numbers and
@@ -76,11 +77,11 @@ static size_t join_parts(const sections *s, size_t first) {
     return n;
 }
 
-efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *state,
-                               efface_error *error) {
+efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, const ef_cuts *pieces,
+                               ef_state *state, efface_error *error) {
     const sections s = {cuts, cuts->n < MAX_SECTIONS ? cuts->n + 1 : MAX_SECTIONS, n_bytes};
     ef_state made = {.n_bytes = n_bytes};
-    size_t room = 0;
+    size_t room = 0, next = 0;
     bool fits = true;
     if (n_bytes / PART_BYTES >= MAX_PIECES)
         return ef_fail(error, EFFACE_E_LIMIT,
@@ -91,10 +92,14 @@ efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *st
         const size_t n = join_parts(&s, first), end = begin_of(&s, first + n);
         size_t begin = begin_of(&s, first);
         for (uint64_t piece = 0; fits && begin < end; piece++) {
-            const size_t left = end - begin;
+            size_t part_end = end - begin < PART_BYTES ? end : begin + PART_BYTES;
+            while (pieces != NULL && next < pieces->n && pieces->at[next] <= begin)
+                next++;
+            if (pieces != NULL && next < pieces->n && pieces->at[next] < part_end)
+                part_end = pieces->at[next];
             const ef_state_part part = {.place = (uint64_t)first << PIECE_BITS | piece,
                                         .begin = begin,
-                                        .n_bytes = left < PART_BYTES ? left : PART_BYTES};
+                                        .n_bytes = part_end - begin};
             fits = add_part(&made, &room, part);
             begin += part.n_bytes;
         }
@@ -109,8 +114,8 @@ efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *st
 }
 
 efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
-                              ef_state *state, efface_error *error) {
-    const efface_status status = ef_state_lay_out(n_bytes, cuts, state, error);
+                              const ef_cuts *pieces, ef_state *state, efface_error *error) {
+    const efface_status status = ef_state_lay_out(n_bytes, cuts, pieces, state, error);
     if (status == EFFACE_OK)
         state->bytes = bytes;
     return status;

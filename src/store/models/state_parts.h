@@ -33,14 +33,13 @@ typedef struct ef_state {
 
 void ef_state_free(ef_state *state);
 
-/* The parts that so many bytes would have, without the bytes. */
-efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, ef_state *state,
-                               efface_error *error);
-
 /* Divides bytes into parts. The state owns the bytes then, if this is OK. `cuts` are those of its
- * writer; {0}: it made none. */
+ * writer; {0}: it made none. Where long sections have pieces that end otherwise than after
+ * EF_PART_BYTES, these are cuts too (NULL: there are none). And the parts without the bytes. */
 efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
-                              ef_state *state, efface_error *error);
+                              const ef_cuts *pieces, ef_state *state, efface_error *error);
+efface_status ef_state_lay_out(size_t n_bytes, const ef_cuts *cuts, const ef_cuts *pieces,
+                               ef_state *state, efface_error *error);
 
 /* The number that a new model gets; LIMIT if there is none left. */
 efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error);

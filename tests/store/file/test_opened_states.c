@@ -15,7 +15,8 @@
 #include "store/scenes/sql_scene.h"
 
 #define N 2500
-#define RARE 777 /* the only row of its class, which is neither the first nor the last */
+#define MANY 14000 /* rows of which branches have more bytes than a part */
+#define RARE 777   /* the only row of its class, which is neither the first nor the last */
 #define TARGET 3
 
 /* Parts after the first are read one by one, or all together. */
@@ -57,9 +58,9 @@ static int64_t label_of(uint64_t row) {
 }
 
 static efface_data *many_rows(uint64_t first, size_t n) {
-    static float values[N * N_COLUMNS];
-    static uint64_t ids[N];
-    static int64_t labels[N];
+    static float values[MANY * N_COLUMNS];
+    static uint64_t ids[MANY];
+    static int64_t labels[MANY];
     for (size_t i = 0; i < n; i++) {
         ids[i] = first + i;
         labels[i] = label_of(first + i);
@@ -86,13 +87,13 @@ static efface_forest_params forest_params(size_t i) {
     return params;
 }
 
-static efface_store *make_forests(size_t n_forests) {
+static efface_store *make_forests(size_t n_rows, size_t first, size_t n_forests) {
     efface_store *store = NULL;
-    efface_data *const data = many_rows(0, N);
+    efface_data *const data = many_rows(0, n_rows);
     empty_folder();
     REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     efface_data_free(data);
-    for (size_t i = 0; i < n_forests; i++) {
+    for (size_t i = first; i < first + n_forests; i++) {
         const efface_forest_params params = forest_params(i);
         const efface_new_model asked = {.name = names[i], .params = &params.common};
         REQUIRE_OK(efface_store_fit(store, &asked, NULL, error));
@@ -100,50 +101,35 @@ static efface_store *make_forests(size_t n_forests) {
     return store;
 }
 
-static void require_fresh(efface_store *store) {
-    for (size_t i = 0; i < N_FORESTS; i++) {
-        efface_difference difference = {.what = NULL};
-        REQUIRE_OK(efface_store_verify(store, names[i], &difference, error));
-        if (difference.what != NULL)
-            fail_msg("%s is not a fresh fit: %s %s", names[i], difference.what, difference.where);
-    }
-}
-
-static void say_nothing_is_wrong(void *context, const char *problem) {
-    (void)context;
-    fail_msg("%s", problem);
-}
-
 /* ---------------------------------------------------------------- cases */
 
 static void requests_make_fresh_forests(void **state) {
     (void)state;
     static const uint64_t batch[] = {5, 6, 7, 8, 9, 10, 2000, 2001, 2002};
-    efface_store *const store = make_forests(N_FORESTS);
+    efface_store *const store = make_forests(N, 0, N_FORESTS);
     forget(store, 3);
-    require_fresh(store);
+    check_whole(store);
     forget(store, RARE); /* the classes behind it get other numbers */
-    require_fresh(store);
+    check_whole(store);
     REQUIRE_OK(
         forget_ids(store, batch, sizeof batch / sizeof batch[0], EFFACE_MISSING_FAIL, NULL, error));
-    require_fresh(store);
+    check_whole(store);
     efface_data *const rare = many_rows(RARE, 1); /* and again */
     REQUIRE_OK(efface_store_learn(store, rare, NULL, NULL, error));
     efface_data_free(rare);
-    require_fresh(store);
+    check_whole(store);
     for (uint64_t id = 100; id < 112; id++)
         forget(store, id);
-    require_fresh(store);
-    REQUIRE_OK(efface_store_check(store, say_nothing_is_wrong, NULL, error));
+    check_whole(store);
     REQUIRE_OK(efface_store_drop(store, "target", error));
-    REQUIRE_OK(efface_store_check(store, say_nothing_is_wrong, NULL, error));
+    check_whole(store);
     efface_store_close(store);
     assert_true(sql_number(in_folder(STORE), "SELECT count(*) FROM sections") >= 3);
 }
 
 static void little_is_read(void **state) {
     (void)state;
-    efface_store *const store = make_forests(2);
+    efface_store *const store = make_forests(N, 0, 2);
     const int64_t n_parts = sql_number(in_folder(STORE), "SELECT count(*) FROM states");
     assert_true(n_parts > 8);
     n_whole = 0;
@@ -165,6 +151,98 @@ typedef struct listener {
 static void listen(void *context, const char *problem) {
     listener *const l = context;
     l->n_right += strstr(problem, l->words) != NULL;
+}
+
+/* Parts of states in which the store and an older one differ. */
+static int64_t count_changed(void) {
+    sqlite3 *const db = open_sql(in_folder(STORE));
+    sqlite3_stmt *statement = NULL;
+    char sql[400];
+    (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS old", in_folder("old.efface"));
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT count(*) FROM (SELECT * FROM states EXCEPT"
+                                        " SELECT * FROM old.states)",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const int64_t n = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+/* A branch that gets shorter moves what is behind, but not in other pieces. */
+static void long_branches_have_pieces(void **state) {
+    (void)state;
+    efface_store *store = make_forests(MANY, 1, 1);
+    efface_store_close(store);
+    assert_true(sql_number(in_folder(STORE), "SELECT count(*) FROM states WHERE number & 8388607"
+                                             " > 1") > 2);
+    for (uint64_t id = 0; id < 8; id++) {
+        image before = read_image(in_folder(STORE));
+        write_image(in_folder("old.efface"), before.bytes, before.n_bytes);
+        free(before.bytes);
+        store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+        forget(store, 1000 * id);
+        efface_store_close(store);
+        /* A piece of each tree; now and then an end moves, or a tree is grown again in parts. */
+        const int64_t n = count_changed();
+        if (n > 3 * 6)
+            fail_msg("%d parts were written to forget row %d", (int)n, (int)(1000 * id));
+    }
+    store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    check_whole(store);
+    efface_store_close(store);
+}
+
+static const unsigned char *find_bytes(const image *in, const unsigned char *bytes, size_t n) {
+    const unsigned char *at = in->bytes;
+    for (size_t left = in->n_bytes; left >= n; left = in->n_bytes - (size_t)(at - in->bytes)) {
+        at = memchr(at, bytes[0], left - n + 1);
+        if (at == NULL || memcmp(at, bytes, n) == 0)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+/* Stretches of what was in a file that are not in what is there now must not be in the file. */
+static void require_gone(const char *what, const image *was, const image *is, const image *file) {
+    const size_t n = 24;
+    size_t n_gone = 0;
+    for (size_t at = 0; at + n <= was->n_bytes; at += 5) {
+        if (find_bytes(is, was->bytes + at, n) != NULL)
+            continue;
+        n_gone++;
+        if (find_bytes(file, was->bytes + at, n) != NULL)
+            fail_msg("bytes %zu of %s are left in the file", at, what);
+    }
+    assert_true(n_gone != 0);
+}
+
+static const char all_of_index[] = "SELECT bytes FROM sections";
+
+static void nothing_is_left_of_what_changed(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        efface_store *store = make_forests(N, i, 1);
+        image state_was = encode_model(store, names[i]);
+        efface_store_close(store);
+        assert_int_equal(sql_number(in_folder(STORE), "SELECT count(*) FROM sections"), 1);
+        image index_was = sql_bytes(in_folder(STORE), all_of_index);
+        store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+        forget(store, 1234);
+        image state_is = encode_model(store, names[i]);
+        efface_store_close(store);
+        image index_is = sql_bytes(in_folder(STORE), all_of_index);
+        image file = read_image(in_folder(STORE));
+        require_gone("the state", &state_was, &state_is, &file);
+        require_gone("the index", &index_was, &index_is, &file);
+        image *const images[] = {&state_was, &state_is, &index_was, &index_is, &file};
+        for (size_t j = 0; j < 5; j++)
+            free(images[j]->bytes);
+    }
 }
 
 static void a_damaged_index_is_found(void **state) {
@@ -197,7 +275,7 @@ static void a_damaged_index_is_found(void **state) {
     uint64_t ids[200]; /* in most branches */
     for (size_t i = 0; i < 200; i++)
         ids[i] = 1000 + i;
-    efface_store_close(make_forests(1));
+    efface_store_close(make_forests(N, 0, 1));
     image whole = read_image(in_folder(STORE));
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         listener l = {.words = damages[i].words};
@@ -219,6 +297,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_make_fresh_forests),
         cmocka_unit_test(little_is_read),
+        cmocka_unit_test(long_branches_have_pieces),
+        cmocka_unit_test(nothing_is_left_of_what_changed),
         cmocka_unit_test(a_damaged_index_is_found),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);

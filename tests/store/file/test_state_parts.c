@@ -34,7 +34,7 @@ static ef_state divide(const size_t *lengths, size_t n) {
     }
     assert_false(w.failed);
     assert_int_equal(cuts.n, n - 1); /* none before the first byte */
-    REQUIRE_OK(ef_state_divide(w.bytes, w.n_bytes, &cuts, &state, error));
+    REQUIRE_OK(ef_state_divide(w.bytes, w.n_bytes, &cuts, NULL, &state, error));
     ef_free(cuts.at);
     return state;
 }

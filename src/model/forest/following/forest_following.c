@@ -65,12 +65,15 @@ static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint
     ef_pool *const pool = ef_pool_create(threads_for(r->forest, r->n_rows));
     const unsigned n = pool != NULL ? ef_pool_size(pool) : 0;
     ef_tree_follower *const followers = ef_alloc_zero(n, sizeof *followers);
-    uint64_t *members = NULL;
+    uint64_t *members = NULL, *all_members = NULL;
     r->plans = ef_alloc_zero(n, sizeof *r->plans);
-    bool ok = pool != NULL && followers != NULL && r->plans != NULL && find_members(r, &members);
+    bool ok = pool != NULL && followers != NULL && r->plans != NULL && find_members(r, &members) &&
+              (r->forest->sections == NULL || ef_forest_find_members(r->forest, &all_members));
     r->n_plans = r->plans != NULL ? n : 0;
-    for (unsigned w = 0; ok && w < n; w++)
+    for (unsigned w = 0; ok && w < n; w++) {
         ok = ef_tree_follower_begin(&followers[w], r, &r->plans[w], news, members);
+        followers[w].all_members = all_members;
+    }
     efface_status status = ok ? EFFACE_OK : ef_fail_memory(error);
     team_of_followers team = {followers, 0};
     while (status == EFFACE_OK && team.first < r->forest->n_trees) {
@@ -91,6 +94,7 @@ static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint
     }
     ef_free(followers);
     ef_free(members);
+    ef_free(all_members);
     ef_pool_free(pool);
     return status;
 }
@@ -255,7 +259,7 @@ void ef_forest_commit(void *state, void *next) {
         const uint32_t slot = r->slots[i];
         if (slot == EF_NO_SLOT || !r->leaves[i])
             continue;
-        for (uint32_t t = 0; t < f->n_trees; t++)
+        for (uint32_t t = 0; f->sections == NULL && t < f->n_trees; t++)
             f->trees[t].next[slot] = f->trees[t].before[slot] = EF_NO_SLOT;
         ef_forest_slots_release(&f->rows, slot);
     }

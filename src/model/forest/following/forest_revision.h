@@ -36,7 +36,8 @@ void ef_forest_move_back(ef_forest_revision *r);
 /* What a worker follows a tree with. */
 typedef struct ef_tree_follower {
     const ef_forest_revision *r;
-    const uint64_t *members; /* the trees of each row of the change, or NULL: all */
+    const uint64_t *members;     /* the trees of each row of the change, or NULL: all */
+    const uint64_t *all_members; /* of each slot, in an opened forest */
     size_t n_words;
     bool only_look;
     uint32_t tally_rows;

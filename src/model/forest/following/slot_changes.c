@@ -170,7 +170,7 @@ bool ef_forest_prepare_rows(ef_forest_revision *r, const ef_change *change) {
         !make_weights(rows, change))
         return false;
     for (uint32_t t = 0; t < f->n_trees; t++)
-        if (!ef_dtree_chain(&f->trees[t], rows->capacity))
+        if (f->sections == NULL && !ef_dtree_chain(&f->trees[t], rows->capacity))
             return false;
     if (ef_forest_of_classes(f)) {
         ef_forest_classes copy;

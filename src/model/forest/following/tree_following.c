@@ -21,14 +21,15 @@ bool ef_tree_follower_begin(ef_tree_follower *f, ef_forest_revision *r, ef_fores
                             .members = members,
                             .n_words = (forest->n_trees + 63) / 64,
                             .only_look = news->only_look,
-                            .tally_rows = ef_forest_tally_rows(forest),
+                            .tally_rows =
+                                forest->sections == NULL ? ef_forest_tally_rows(forest) : 0,
                             .plan = plan};
     const bool ok = ef_grower_init(&f->grower, &forest->rules, &forest->rows, f->tally_rows) &&
                     ef_grower_make_way(&f->grower, r->n_rows);
     f->travellers = ef_alloc(r->n_rows, sizeof *f->travellers);
     f->room = ef_alloc(2 * (size_t)forest->rules.n_classes, sizeof *f->room);
     f->grower.plan = plan;
-    f->grower.lazy = forest->params->lazy != 0;
+    f->grower.lazy = forest->params->lazy != 0 && forest->sections == NULL;
     f->grower.travellers = f->travellers;
     return ok && f->travellers != NULL && f->room != NULL;
 }
@@ -336,10 +337,28 @@ static size_t find_travellers(ef_tree_follower *f, uint32_t tree) {
     return n;
 }
 
+/* An opened forest follows once, and then is written: nothing is kept of it to be faster the next
+ * time, neither tallies nor where rows are. All rows of the tree go along the ways that were read.
+ */
+static bool follow_opened(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place root) {
+    const ef_forest *const forest = f->r->forest;
+    if (root.n == 0)
+        return true;
+    if (!ef_scratch_reserve(&f->slots, &f->slots_capacity, forest->rows.n_slots + 1,
+                            sizeof *f->slots))
+        return false;
+    const size_t n = ef_forest_list_rows(forest, number, f->all_members, f->slots);
+    f->n_visited += n;
+    return ef_grower_take(&f->grower, number, f->slots, n) &&
+           ef_grow_along(&f->grower, tree, number, root);
+}
+
 bool ef_tree_follower_follow(ef_tree_follower *f, uint32_t number) {
     ef_dtree *const tree = &f->r->forest->trees[number];
     const ef_place root = {.key = ef_root_key(f->r->forest->params->common.seed, number),
                            .n = find_travellers(f, number)};
+    if (f->r->forest->sections != NULL)
+        return follow_opened(f, tree, number, root);
     f->n_waiting = 0;
     bool ok = push_rows(f, root);
     while (ok && f->n_waiting != 0)

@@ -25,7 +25,7 @@ typedef enum ef_dkind {
     EF_THRESHOLD = 1,  /* left: key <= cut */
     EF_CATEGORIES = 2, /* left: ef_category_left with cut as salt */
     EF_VOTE = 3,       /* no node: the weight of one class in a leaf of several */
-    EF_UNREAD = 4      /* stands for a branch of which the bytes were not read */
+    EF_UNREAD = 4      /* stands for a subtree of an opened forest that is still in bytes */
 } ef_dkind;
 
 struct ef_tally;
@@ -57,6 +57,9 @@ typedef struct ef_dnode {
             uint64_t key;
             uint32_t depth;
         } later; /* of an unsettled node: what growing it needs */
+        struct {
+            uint64_t begin, n_bytes; /* in its branch, if that was read */
+        } unread;
     };
 } ef_dnode;
 
@@ -69,7 +72,7 @@ typedef struct ef_dtree {
     uint32_t *unsettled; /* all of these, and perhaps some that no longer are */
     size_t n_noted, noted_capacity;
     bool of_classes;         /* leaves have votes; else means */
-    uint32_t *next, *before; /* by slot: in the chain of the same node; NULL if there are no rows */
+    uint32_t *next, *before; /* by slot: in the chain of the same node; NULL if it has no chains */
     size_t n_chained;        /* slots that there is room for */
     size_t tally_bytes;      /* of all tallies */
 } ef_dtree;

@@ -42,7 +42,7 @@ static void graft(const ef_forest_plan *plan, ef_dtree *tree, const ef_step *ste
         const ef_forest_plan_leaf *const leaf = &plan->leaves[step->leaves + i];
         const uint32_t node = leaf->node == step->made ? step->node : leaf->node;
         tree->nodes[node].first = EF_NO_SLOT;
-        for (uint32_t r = 0; r < tree->nodes[node].n_rows; r++)
+        for (uint32_t r = 0; tree->next != NULL && r < tree->nodes[node].n_rows; r++)
             ef_dtree_link(tree, node, plan->slots[leaf->first + r]);
         if (tree->nodes[node].unsettled)
             ef_dtree_note_unsettled(tree, node);
@@ -71,8 +71,14 @@ void ef_forest_plan_commit(ef_forest_plan *plan, ef_dtree *trees) {
         switch (step->kind) {
         case EF_COUNT: tree->nodes[step->node].n_rows = step->n; break;
         case EF_RENEW: renew_leaf(tree, step); break;
-        case EF_LINK: ef_dtree_link(tree, step->node, step->n); break;
-        case EF_UNLINK: ef_dtree_unlink(tree, step->node, step->n); break;
+        case EF_LINK:
+            if (tree->next != NULL)
+                ef_dtree_link(tree, step->node, step->n);
+            break;
+        case EF_UNLINK:
+            if (tree->next != NULL)
+                ef_dtree_unlink(tree, step->node, step->n);
+            break;
         case EF_GRAFT: graft(plan, tree, step); break;
         case EF_TOUCHED: break;
         }
