@@ -170,46 +170,60 @@ bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef
 
 /* ---------------------------------------------------------------- parting */
 
-/* Parts slots alone, without a branch that cannot be foretold: the usual case. */
-#define PART_SLOTS(type)                                                                           \
-    static void part_##type(const type *codes, int32_t cut, uint32_t *all, size_t first,           \
-                            size_t end, size_t *n_left, uint32_t *right, size_t *n_right) {        \
-        size_t l = *n_left, r = *n_right;                                                          \
+/* What is parted: slots, and targets if there are any. */
+typedef struct parted {
+    uint32_t *all, *right;
+    int32_t *targets, *right_targets;
+    size_t n_left, n_right;
+} parted;
+
+/* Parts rows without a branch that cannot be foretold: the usual case. */
+#define PART_ROWS(type)                                                                            \
+    static void part_##type(const type *codes, int32_t cut, size_t first, size_t end, parted *p) { \
+        uint32_t *const all = p->all, *const right = p->right;                                     \
+        int32_t *const targets = p->targets, *const right_targets = p->right_targets;              \
+        size_t l = p->n_left, r = p->n_right;                                                      \
         for (size_t i = first; i < end; i++) {                                                     \
             const uint32_t slot = all[i];                                                          \
             const bool goes_left = codes[slot] <= cut;                                             \
             all[l] = slot;                                                                         \
             right[r] = slot;                                                                       \
+            if (targets != NULL) {                                                                 \
+                const int32_t target = targets[i];                                                 \
+                targets[l] = target;                                                               \
+                right_targets[r] = target;                                                         \
+            }                                                                                      \
             l += goes_left;                                                                        \
             r += !goes_left;                                                                       \
         }                                                                                          \
-        *n_left = l;                                                                               \
-        *n_right = r;                                                                              \
+        p->n_left = l;                                                                             \
+        p->n_right = r;                                                                            \
     }
 
-PART_SLOTS(uint8_t)
-PART_SLOTS(int16_t)
-PART_SLOTS(int32_t)
+PART_ROWS(uint8_t)
+PART_ROWS(int16_t)
+PART_ROWS(int32_t)
 
 size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *b, ef_segment *left,
                uint32_t *slots, int64_t *weights, int32_t *targets) {
-    size_t n_left = 0, n_right = 0, i = 0;
+    parted p = {.all = b->slots, .right = slots, .targets = b->targets, .right_targets = targets};
+    size_t i = 0;
     const ef_input_format *const format = &rows->formats[split->input];
     const void *const codes = ef_input_column(rows, split->input);
-    const bool plain = b->weights == NULL && b->targets == NULL && split->kind == EF_THRESHOLD &&
+    const bool plain = b->weights == NULL && split->kind == EF_THRESHOLD &&
                        (format->width != 4 || split->missing_left || !rows->may_miss);
     const int32_t cut = split->kind == EF_THRESHOLD ? ef_cut_code(format, split->cut) : 0;
     for (uint32_t s = 0; s < b->n_segments; s++) {
-        const size_t end = i + b->segments[s].n_rows, before = n_left;
+        const size_t end = i + b->segments[s].n_rows, before = p.n_left;
         int64_t weight = 0;
         if (plain) {
             if (format->width == 1)
-                part_uint8_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
+                part_uint8_t(codes, cut, i, end, &p);
             else if (format->width == 2)
-                part_int16_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
+                part_int16_t(codes, cut, i, end, &p);
             else
-                part_int32_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
-            weight = (int64_t)(n_left - before);
+                part_int32_t(codes, cut, i, end, &p);
+            weight = (int64_t)(p.n_left - before);
             i = end;
         }
         for (; i < end; i++) {
@@ -217,7 +231,7 @@ size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *b, 
             const int64_t of_row = b->weights != NULL ? b->weights[i] : 1;
             const int32_t target = b->targets != NULL ? b->targets[i] : 0;
             const bool goes_left = ef_dnode_left(split, ef_slot_key(rows, slot, split->input));
-            const size_t to = goes_left ? n_left++ : n_right++;
+            const size_t to = goes_left ? p.n_left++ : p.n_right++;
             weight += goes_left ? of_row : 0;
             (goes_left ? b->slots : slots)[to] = slot;
             if (b->weights != NULL)
@@ -225,16 +239,16 @@ size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *b, 
             if (b->targets != NULL)
                 (goes_left ? b->targets : targets)[to] = target;
         }
-        left[s] = (ef_segment){b->segments[s].class_id, (uint32_t)(n_left - before), weight};
+        left[s] = (ef_segment){b->segments[s].class_id, (uint32_t)(p.n_left - before), weight};
     }
-    if (n_right != 0) {
-        memcpy(b->slots + n_left, slots, n_right * sizeof *slots);
+    if (p.n_right != 0) {
+        memcpy(b->slots + p.n_left, slots, p.n_right * sizeof *slots);
         if (b->weights != NULL)
-            memcpy(b->weights + n_left, weights, n_right * sizeof *weights);
+            memcpy(b->weights + p.n_left, weights, p.n_right * sizeof *weights);
         if (b->targets != NULL)
-            memcpy(b->targets + n_left, targets, n_right * sizeof *targets);
+            memcpy(b->targets + p.n_left, targets, p.n_right * sizeof *targets);
     }
-    return n_left;
+    return p.n_left;
 }
 
 /* ---------------------------------------------------------------- growing */
