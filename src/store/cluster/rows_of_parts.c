@@ -69,20 +69,16 @@ static efface_status judge_missing(efface_store *store, const efface_request *re
     const size_t n = request->n_ids + request->n_owners;
     ef_absent missing = {.n_missing = 0};
     int64_t *const there = ef_alloc_zero(n, sizeof *there);
-    efface_status status = there != NULL ? EFFACE_OK : ef_fail_memory(error);
+    ef_member_set *const owners = ef_alloc_zero(request->n_owners, sizeof *owners);
+    efface_status status = there != NULL && owners != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < request->n_ids; i++) {
         size_t position;
         there[i] = efface_data_find(rows->here.data, request->ids[i], &position) == EFFACE_OK;
     }
-    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
-        ef_member_set group;
-        bool found = false;
-        status =
-            ef_member_set_find(store, EF_MEMBER_OWNER, request->owners[i], &group, &found, error);
-        there[request->n_ids + i] = found;
-        if (found)
-            ef_free(group.text);
-    }
+    EF_THEN(status, ef_member_sets_find(store, EF_MEMBER_OWNER, request->owners, request->n_owners,
+                                        owners, error));
+    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
+        there[request->n_ids + i] = owners[i].n_rows != 0;
     EF_THEN(status, ef_team_sum(ef_store_team(store), there, n, error));
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
         if (there[request->n_ids + i] == 0)
@@ -95,6 +91,9 @@ static efface_status judge_missing(efface_store *store, const efface_request *re
             ef_absent_note(&missing, "id", request->ids[i], n_times);
     }
     ef_free(there);
+    if (owners != NULL)
+        ef_member_sets_clear(owners, request->n_owners);
+    ef_free(owners);
     if (status != EFFACE_OK)
         return status;
     status = ef_absent_judge(&missing, request, error);

@@ -70,15 +70,15 @@ static efface_status class_texts(efface_store *store, const efface_model *model,
     efface_predictor_classes(efface_model_predictor(model), classes, n);
     efface_status status = EFFACE_OK;
     for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
-        ef_member_set group = {.text = NULL};
-        bool there = false;
-        status =
-            ef_member_set_find(store, EF_MEMBER_LABEL, (uint64_t)classes[i], &group, &there, error);
-        if (status == EFFACE_OK && there && group.text != NULL)
-            status = efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i], group.text,
+        const uint64_t label = (uint64_t)classes[i];
+        ef_member_set group;
+        status = ef_member_sets_find(store, EF_MEMBER_LABEL, &label, 1, &group, error);
+        if (status != EFFACE_OK)
+            break;
+        if (group.text != NULL)
+            status = efface_texts_add(texts, EFFACE_TEXT_LABEL, label, group.text,
                                       strlen(group.text), error);
-        if (there)
-            ef_free(group.text);
+        ef_member_sets_clear(&group, 1);
     }
     ef_free(classes);
     return status;

@@ -57,11 +57,10 @@ static efface_status find_text(efface_store *store, efface_text_kind kind, uint6
         return EFFACE_OK;
     }
     ef_member_set group;
-    bool there = false;
     const efface_status status =
-        ef_member_set_find(store, kind == EFFACE_TEXT_OWNER ? EF_MEMBER_OWNER : EF_MEMBER_LABEL,
-                           number, &group, &there, error);
-    if (status == EFFACE_OK && there)
+        ef_member_sets_find(store, kind == EFFACE_TEXT_OWNER ? EF_MEMBER_OWNER : EF_MEMBER_LABEL,
+                            &number, 1, &group, error);
+    if (status == EFFACE_OK)
         *text = group.text;
     return status;
 }

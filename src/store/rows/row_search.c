@@ -150,19 +150,15 @@ static bool add_id(id_list *list, uint64_t id) {
     return true;
 }
 
-/* Adds the ids of an owner's rows; `found` is false if there is no such owner. */
-static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *statement, uint64_t owner,
-                                      const char *text, id_list *list, bool *found,
+/* Adds the ids of an owner's rows. */
+static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *statement,
+                                      const ef_member_set *group, const char *text, id_list *list,
                                       efface_error *error) {
-    ef_member_set group;
+    const uint64_t owner = group->number;
     char mark[EF_MARK_BYTES];
-    efface_status status = ef_member_set_find(store, EF_MEMBER_OWNER, owner, &group, found, error);
-    if (status != EFFACE_OK || !*found)
-        return status;
     /* Two texts may have one number: the request must mean the owner that the store knows. */
-    status =
-        ef_refuse_other_text(group.text, ef_kept_text(&store->head, text, mark), "an owner", error);
-    ef_free(group.text);
+    efface_status status = ef_refuse_other_text(group->text, ef_kept_text(&store->head, text, mark),
+                                                "an owner", error);
     if (status != EFFACE_OK)
         return status;
     uint64_t n_rows = 0;
@@ -185,7 +181,7 @@ static efface_status add_ids_of_owner(efface_store *store, sqlite3_stmt *stateme
     }
     (void)sqlite3_reset(statement);
     /* The index left out a row, named one that is not the owner's, or one twice. */
-    if (status == EFFACE_OK && (n_rows != group.n_rows || sum != group.members))
+    if (status == EFFACE_OK && (n_rows != group->n_rows || sum != group->members))
         status = ef_store_corrupt(error, "the rows of an owner do not match their checksum");
     return status;
 }
@@ -225,27 +221,40 @@ static void asked_free(asked *a) {
     ef_free(a->ends);
 }
 
+static efface_status check_owners(const efface_request *request, efface_error *error) {
+    for (size_t i = 0; i < request->n_owners; i++)
+        if (request->owners[i] == EFFACE_NO_OWNER)
+            return ef_fail(
+                error, EFFACE_E_ARGUMENT,
+                "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
+    return EFFACE_OK;
+}
+
+/* Owners are looked up together: one after the other, each would read a bucket of its own. */
 static efface_status add_owners(efface_store *store, const efface_request *request, asked *a,
                                 efface_error *error) {
+    const size_t n = request->n_owners;
     sqlite3_stmt *statement = NULL;
-    if (request->n_owners == 0)
-        return EFFACE_OK;
-    efface_status status =
-        ef_sql_prepare(store, "SELECT id FROM rows WHERE owner = ?", &statement, error);
-    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
-        bool found = false;
-        if (request->owners[i] == EFFACE_NO_OWNER)
-            status =
-                ef_fail(error, EFFACE_E_ARGUMENT,
-                        "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
-        else
+    efface_status status = check_owners(request, error);
+    if (status != EFFACE_OK || n == 0)
+        return status;
+    ef_member_set *const owners = ef_alloc_zero(n, sizeof *owners);
+    if (owners == NULL)
+        return ef_fail_memory(error);
+    status = ef_member_sets_find(store, EF_MEMBER_OWNER, request->owners, n, owners, error);
+    EF_THEN(status,
+            ef_sql_prepare(store, "SELECT id FROM rows WHERE owner = ?", &statement, error));
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        if (owners[i].n_rows != 0)
             status = add_ids_of_owner(
-                store, statement, request->owners[i],
+                store, statement, &owners[i],
                 efface_texts_find(request->texts, EFFACE_TEXT_OWNER, request->owners[i]), &a->list,
-                &found, error);
+                error);
         a->ends[i] = a->list.n_ids;
     }
     (void)sqlite3_finalize(statement);
+    ef_member_sets_clear(owners, n);
+    ef_free(owners);
     return status;
 }
 

@@ -81,6 +81,18 @@ static ef_member_set *bucket_append(bucket *b) {
     return &b->groups[b->n_groups++];
 }
 
+/* False if memory is short. A set may have no text. */
+static bool copy_text(const char *text, char **out) {
+    *out = NULL;
+    if (text == NULL)
+        return true;
+    const size_t n_bytes = strlen(text) + 1;
+    *out = ef_alloc(n_bytes, 1);
+    if (*out != NULL)
+        memcpy(*out, text, n_bytes);
+    return *out != NULL;
+}
+
 static efface_status read_member_sets(efface_store *store, sqlite3_stmt *read, bucket *b,
                                       efface_error *error) {
     bool row = true;
@@ -192,12 +204,7 @@ static efface_status name_group(const ef_head *head, ef_member_set *group, const
     const char *const kept = owner ? ef_kept_text(head, text, mark) : text;
     if (group->text != NULL || kept == NULL)
         return ef_refuse_other_text(group->text, kept, owner ? "an owner" : "a label", error);
-    const size_t n_bytes = strlen(kept) + 1;
-    group->text = ef_alloc(n_bytes, 1);
-    if (group->text == NULL)
-        return ef_fail_memory(error);
-    memcpy(group->text, kept, n_bytes);
-    return EFFACE_OK;
+    return copy_text(kept, &group->text) ? EFFACE_OK : ef_fail_memory(error);
 }
 
 /* Changes one group by n members that join or leave it. */
@@ -319,24 +326,68 @@ efface_status ef_member_sets_change(efface_store *store, ef_member *members, siz
 
 /* ---------------------------------------------------------------- looking */
 
-efface_status ef_member_set_find(efface_store *store, ef_member_kind kind, uint64_t number,
-                                 ef_member_set *group, bool *found, efface_error *error) {
+/* A set to look for, and its place among those that were asked for. */
+typedef struct looked_for {
+    uint64_t bucket, number;
+    size_t asked;
+} looked_for;
+
+static int compare_looked_for(const void *a, const void *b) {
+    const looked_for *const x = a, *const y = b;
+    if (x->bucket != y->bucket)
+        return x->bucket > y->bucket ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Copies the sets of one bucket that are looked for. */
+static efface_status take_from_bucket(bucket *b, const looked_for *list, size_t n,
+                                      ef_member_set *sets, efface_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        const ef_member_set *const there = bucket_find(b, list[i].number);
+        if (there == NULL)
+            continue;
+        ef_member_set *const set = &sets[list[i].asked];
+        *set = *there;
+        if (!copy_text(there->text, &set->text))
+            return ef_fail_memory(error);
+    }
+    return EFFACE_OK;
+}
+
+efface_status ef_member_sets_find(efface_store *store, ef_member_kind kind, const uint64_t *numbers,
+                                  size_t n, ef_member_set *sets, efface_error *error) {
     statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
-    *found = false;
+    looked_for *const list = ef_alloc(n, sizeof *list);
+    if (list == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = (looked_for){ef_member_bucket_of(&store->head, kind, numbers[i]), numbers[i], i};
+        sets[i] = (ef_member_set){.n_rows = 0};
+    }
+    /* Each bucket is read once, however many of its sets are asked for. */
+    if (n > 1)
+        qsort(list, n, sizeof *list, compare_looked_for);
     efface_status status = open_to_read(store, &s, error);
-    EF_THEN(status,
-            read_bucket(store, &s, ef_member_bucket_of(&store->head, kind, number), &b, error));
-    ef_member_set *const there = status == EFFACE_OK ? bucket_find(&b, number) : NULL;
-    if (there != NULL) {
-        *group = *there;
-        there->text = NULL; /* the caller's now */
-        *found = true;
+    for (size_t i = 0, same; status == EFFACE_OK && i < n; i += same) {
+        for (same = 1; i + same < n && list[i + same].bucket == list[i].bucket;)
+            same++;
+        status = read_bucket(store, &s, list[i].bucket, &b, error);
+        EF_THEN(status, take_from_bucket(&b, list + i, same, sets, error));
     }
     bucket_clear(&b);
     ef_free(b.groups);
+    ef_free(list);
     close_statements(&s);
+    if (status != EFFACE_OK)
+        ef_member_sets_clear(sets, n);
     return status;
+}
+
+void ef_member_sets_clear(ef_member_set *sets, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        ef_free(sets[i].text);
+    memset(sets, 0, n * sizeof *sets);
 }
 
 efface_status ef_member_sets_each(efface_store *store, ef_member_set_each *each, void *context,
@@ -395,14 +446,7 @@ static efface_status keep_member_set(void *context, const ef_member_set *group,
         return ef_fail_memory(error);
     *all = (all_groups){b.groups, b.n_groups, b.capacity};
     *copy = *group;
-    copy->text = NULL;
-    if (group->text == NULL)
-        return EFFACE_OK;
-    copy->text = ef_alloc(strlen(group->text) + 1, 1);
-    if (copy->text == NULL)
-        return ef_fail_memory(error);
-    memcpy(copy->text, group->text, strlen(group->text) + 1);
-    return EFFACE_OK;
+    return copy_text(group->text, &copy->text) ? EFFACE_OK : ef_fail_memory(error);
 }
 
 /* Spreads the groups over more buckets when n_groups of a kind are too many for those there are.

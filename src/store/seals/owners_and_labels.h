@@ -22,10 +22,11 @@ efface_status ef_member_sets_make(efface_store *store, uint64_t n_sets, efface_e
 efface_status ef_member_sets_change(efface_store *store, ef_member *members, size_t n,
                                     efface_error *error);
 
-/* The set with a number, its bucket verified; `found` is false if there is none. Release its text
- * with ef_free. */
-efface_status ef_member_set_find(efface_store *store, ef_member_kind kind, uint64_t number,
-                                 ef_member_set *set, bool *found, efface_error *error);
+/* The sets with these numbers, each bucket read once and verified; a set that does not exist has no
+ * rows. Release their texts with ef_member_sets_clear; after an error there are none. */
+efface_status ef_member_sets_find(efface_store *store, ef_member_kind kind, const uint64_t *numbers,
+                                  size_t n, ef_member_set *sets, efface_error *error);
+void ef_member_sets_clear(ef_member_set *sets, size_t n);
 
 /* Calls `each` for every set, all buckets verified. */
 typedef efface_status ef_member_set_each(void *context, const ef_member_set *set,

@@ -264,6 +264,44 @@ static void many_rows_and_owners_come(void **state) {
     efface_store_close(store);
 }
 
+/* ---------------------------------------------------------------- many owners in a request */
+
+static size_t n_seals; /* of owners and labels */
+
+ef_u128 __real_ef_seal_member_set(const ef_head *head, const ef_member_set *set);
+ef_u128 __wrap_ef_seal_member_set(const ef_head *head, const ef_member_set *set);
+
+ef_u128 __wrap_ef_seal_member_set(const ef_head *head, const ef_member_set *set) {
+    n_seals++;
+    return __real_ef_seal_member_set(head, set);
+}
+
+/* Every bucket of owners is read once, not once for each owner that is asked for. */
+static void owners_are_looked_up_together(void **state) {
+    (void)state;
+    enum { OWNERS = 1500, ASKED = 2000 };
+    uint64_t owners[ASKED];
+    efface_data *rows = NULL;
+    random_state = 9;
+    n_list = 0;
+    for (uint64_t i = 0; i < OWNERS; i++)
+        list[n_list++] = make_known(i, i);
+    efface_store *const store = make_listed();
+    for (uint64_t i = 0; i < ASKED; i++) /* half of them exist, in no order; one comes twice */
+        owners[i] = i == 7 ? 6 * 37 % ASKED * 3 / 2 : i * 37 % ASKED * 3 / 2;
+    const efface_request asked = {
+        .owners = owners, .n_owners = ASKED, .missing = EFFACE_MISSING_SKIP};
+    size_t n_there = 0;
+    for (size_t i = 0; i < ASKED; i++)
+        n_there += owners[i] < OWNERS && i != 7;
+    n_seals = 0;
+    REQUIRE_OK(efface_store_find(store, &asked, &rows, error));
+    assert_int_equal(efface_data_n_rows(rows), n_there);
+    assert_true(n_seals <= OWNERS);
+    efface_data_free(rows);
+    efface_store_close(store);
+}
+
 /* ---------------------------------------------------------------- update */
 
 static void update_listed(efface_store *store, size_t first, size_t n) {
@@ -379,6 +417,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_come_along),
         cmocka_unit_test(many_rows_and_owners_come),
+        cmocka_unit_test(owners_are_looked_up_together),
         cmocka_unit_test(everything_a_row_has_is_updated),
     };
     return sodium_init() >= 0 ? cmocka_run_group_tests(tests, begin_folder, end_folder) : 1;
