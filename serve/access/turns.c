@@ -26,6 +26,24 @@ void sv_turns_add(sv_turns *turns, sv_turn *turn) {
     line->last = turn;
 }
 
+void sv_turns_add_again(sv_turns *turns, sv_turn *turn) {
+    sv_turn *before = NULL, *line = turns->first;
+    while (line != NULL && strcmp(line->who, turn->who) != 0) {
+        before = line;
+        line = line->next_line;
+    }
+    turn->next = line;
+    turn->last = line != NULL ? line->last : turn;
+    if (line == NULL) {
+        add_line(turns, turn);
+        return;
+    }
+    turn->next_line = line->next_line;
+    *(before != NULL ? &before->next_line : &turns->first) = turn;
+    if (turns->last == line)
+        turns->last = turn;
+}
+
 sv_turn *sv_turns_take(sv_turns *turns, bool (*may)(const void *context, const sv_turn *turn),
                        const void *context) {
     sv_turn *before = NULL, *taken = turns->first;

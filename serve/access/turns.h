@@ -25,6 +25,9 @@ typedef struct sv_turns {
 
 void sv_turns_add(sv_turns *turns, sv_turn *turn);
 
+/* The same for one that was taken before, and goes on: it is the first of its line. */
+void sv_turns_add_again(sv_turns *turns, sv_turn *turn);
+
 /* Takes the first of the next line that `may` go, if that is not NULL; NULL if there is none. Its
  * line is last afterwards. */
 sv_turn *sv_turns_take(sv_turns *turns, bool (*may)(const void *context, const sv_turn *turn),

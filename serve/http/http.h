@@ -23,10 +23,11 @@ typedef struct sv_route sv_route;
 #define SV_MAX_PARTS 3 /* variable parts of a path */
 
 /* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
- * for nothing; on a worker, if it touches a disk or takes longer; or, if it reads all rows of a
- * store, on the one thread for such readings: memory holds the rows of one at a time, and workers
- * stay free. A long body is never for the first. */
-typedef enum sv_where { SV_HERE, SV_ON_WORKER, SV_ON_READER } sv_where;
+ * for nothing; on a worker, if it touches a disk or takes longer; on a thread for long bodies, which
+ * take long to read; or, if it reads all rows of a store, on the one thread for such readings:
+ * memory holds the rows of one at a time, and workers stay free. How long the body is decides,
+ * too. */
+typedef enum sv_where { SV_HERE, SV_ON_WORKER, SV_ON_LONG, SV_ON_READER } sv_where;
 
 typedef struct sv_reply {
     int status;               /* of HTTP; 0 until there is a reply */
@@ -57,6 +58,7 @@ typedef struct sv_request {
     sv_where at;  /* where its handler runs */
     double begin; /* when its head was there, in seconds (sv_now) */
     sv_reply reply;
+    void *work; /* of a handler that runs again; its own, which is done when it replies */
     struct sv_connection *connection; /* for server.c */
     sv_turn turn;                     /* for workers.c */
 } sv_request;
@@ -83,6 +85,9 @@ void sv_hold(sv_request *request);
 
 /* Has the handler run again at another place (request->at); it returns SV_LATER here then. */
 void sv_move(sv_request *request, sv_where where);
+
+/* The same at the place where it is, after other tokens had their turns; not for SV_HERE. */
+void sv_go_on_later(sv_request *request);
 
 /* Sends the reply of a request that came SV_LATER. The request must not be used afterwards. */
 void sv_finish(sv_request *request);

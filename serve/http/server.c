@@ -30,7 +30,9 @@
 
 #define CONNECTION_BYTES 16384 /* of memory, for the head of a request */
 #define MAX_URL 2048
-#define SHORT_BODY 65536 /* a longer one is read by a worker */
+#define SHORT_BODY 4096 /* a longer one is read by a worker */
+#define LONG_BODY 65536 /* a longer one is read by a thread for long bodies */
+#define N_LONG 2        /* of these threads */
 #define MAX_DISCARDED (256 * 1024)
 #define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
 #define MAX_THREADS 4       /* of the network */
@@ -40,7 +42,7 @@ struct sv_server {
     sv_service *service;
     struct MHD_Daemon *daemon;
     sv_door *door;
-    sv_workers *workers, *reader; /* of SV_ON_WORKER and SV_ON_READER */
+    sv_workers *workers, *long_bodies, *reader; /* of SV_ON_WORKER, SV_ON_LONG, SV_ON_READER */
     sv_rates *rates;
     pthread_mutex_t lock;
     pthread_cond_t ended; /* a request did */
@@ -132,11 +134,21 @@ void sv_hold(sv_request *request) {
         MHD_suspend_connection(request->connection->mhd);
 }
 
+static sv_workers *workers_at(const sv_server *server, sv_where where) {
+    return where == SV_ON_READER ? server->reader
+           : where == SV_ON_LONG ? server->long_bodies
+                                 : server->workers;
+}
+
 void sv_move(sv_request *request, sv_where where) {
-    const sv_server *const server = request->connection->server;
+    sv_workers *const workers = workers_at(request->connection->server, where);
     sv_hold(request);
     request->at = where;
-    sv_workers_add(where == SV_ON_READER ? server->reader : server->workers, request);
+    sv_workers_add(workers, request);
+}
+
+void sv_go_on_later(sv_request *request) {
+    sv_workers_add_again(workers_at(request->connection->server, request->at), request);
 }
 
 void sv_finish(sv_request *request) {
@@ -202,12 +214,19 @@ sv_when sv_handle(sv_request *request) {
     return when;
 }
 
+static sv_where where_to(const sv_request *r) {
+    return r->n_body > LONG_BODY                                  ? SV_ON_LONG
+           : r->n_body > SHORT_BODY && r->route->where == SV_HERE ? SV_ON_WORKER
+                                                                  : r->route->where;
+}
+
 static enum MHD_Result run_handler(struct sv_connection *c) {
     sv_request *const r = &c->request;
+    const sv_where where = where_to(r);
     c->step = SV_STEP_HANDLING;
     sv_peer_phase(c->peer, SV_HANDLED, 0);
-    if (r->route->where != SV_HERE || r->n_body > SHORT_BODY) {
-        sv_move(r, r->route->where != SV_HERE ? r->route->where : SV_ON_WORKER);
+    if (where != SV_HERE) {
+        sv_move(r, where);
         return MHD_YES;
     }
     return sv_handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
@@ -395,7 +414,8 @@ bool sv_server_start(sv_service *service, sv_why *why) {
     service->server = server;
     if (!sv_rates_open(options->rate, options->max_under_way, &server->rates) ||
         !sv_workers_start(options->n_workers, &server->workers) ||
-        !sv_workers_start(1, &server->reader) || !start_daemon(server)) {
+        !sv_workers_start(N_LONG, &server->long_bodies) || !sv_workers_start(1, &server->reader) ||
+        !start_daemon(server)) {
         (void)sv_fail(why, "there is no memory, or there are no threads, for the "
                            "server");
         sv_server_stop(server);
@@ -435,6 +455,7 @@ void sv_server_stop(sv_server *server) {
         wait_for_requests(server);
     }
     sv_workers_stop(server->workers);
+    sv_workers_stop(server->long_bodies);
     sv_workers_stop(server->reader);
     sv_door_leave(server->door);
     if (server->daemon != NULL)

@@ -41,6 +41,8 @@ typedef struct sv_workers sv_workers;
 bool sv_workers_start(uint32_t n_threads, sv_workers **out);
 /* Has a worker run a request's handler. */
 void sv_workers_add(sv_workers *workers, sv_request *request);
+/* The same for one whose handler has run, and goes on. */
+void sv_workers_add_again(sv_workers *workers, sv_request *request);
 /* Finishes what was added, and ends. */
 void sv_workers_stop(sv_workers *workers);
 

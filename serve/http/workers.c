@@ -94,6 +94,13 @@ void sv_workers_add(sv_workers *w, sv_request *request) {
     pthread_mutex_unlock(&w->lock);
 }
 
+void sv_workers_add_again(sv_workers *w, sv_request *request) {
+    pthread_mutex_lock(&w->lock);
+    sv_turns_add_again(&w->waiting, &request->turn);
+    pthread_cond_signal(&w->added);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void sv_workers_stop(sv_workers *w) {
     if (w == NULL)
         return;

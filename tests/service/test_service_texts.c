@@ -262,6 +262,24 @@ static void turns(void **state) {
     assert_ptr_equal(sv_turns_take(&all, is_not, "a"), &turn[7]);
     assert_null(sv_turns_take(&all, is_not, "a"));
     check_turns(&all, "a1a2a3a4");
+    /* What goes on later is the first of its line, and others have their turns before. */
+    for (size_t i = 0; i < 6; i++) {
+        turn[i].who = i < 2 ? "a" : i < 4 ? "b" : "c";
+        sv_turns_add(&all, &turn[i]);
+    }
+    static const size_t wanted[] = {0, 2, 4, 0, 3, 5, 0, 1};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        assert_ptr_equal(sv_turns_take(&all, NULL, NULL), &turn[wanted[i]]);
+        if (i == 0 || i == 3)
+            sv_turns_add_again(&all, &turn[0]);
+    }
+    assert_null(sv_turns_take(&all, NULL, NULL));
+    turn[6].who = "b"; /* the only one; and before the only one */
+    sv_turns_add_again(&all, &turn[6]);
+    turn[7].who = "b";
+    sv_turns_add_again(&all, &turn[7]);
+    assert_ptr_equal(sv_turns_take(&all, NULL, NULL), &turn[7]);
+    check_turns(&all, "b1");
 }
 
 int main(void) {

@@ -1,0 +1,105 @@
+"""What a token can take of what others need, too: threads, memory, the store, the jobs."""
+import json
+import select
+import socket
+import time
+import unittest
+
+from service_program import EndedTest
+
+PREDICT = "/v1/stores/people/models/default/predict"
+ROW = [20.5, 150.25, 7.75]
+
+
+class SharesTest(EndedTest):
+    """A token sends more than the service can do at once, and another one asks for something."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_store()
+
+    def begin(self, token, path, content):
+        """Sends a request but for the last byte of its body."""
+        body = json.dumps(content).encode()
+        head = (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.service.port}\r\n"
+                f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n")
+        connection = socket.create_connection(("127.0.0.1", self.service.port), timeout=300)
+        self.addCleanup(connection.close)
+        connection.sendall(head.encode() + body[:-1])
+        return connection
+
+    @staticmethod
+    def end(connections):
+        """Sends the last bytes, which end an object."""
+        for connection in connections:
+            connection.sendall(b"}")
+
+    @staticmethod
+    def answered(connections):
+        """How many have an answer, or its beginning, by now."""
+        return len(select.select(connections, [], [], 0)[0])
+
+    def all_good(self, connections):
+        """All are answered well."""
+        for connection in connections:
+            with connection.makefile("rb") as reply:
+                self.assertIn(b" 200 ", reply.readline())
+                reply.read()
+
+    # ------------------------------------------------------------ threads
+
+    def test_requests_do_not_wait_for_long_predictions(self):
+        """Two tokens have as many long predictions as there are workers."""
+        self.start(options=("--workers", "2"))
+        client = self.client("read")
+        self.good(client.get("/v1/stores/people"))
+        rows = {"rows": 150000 * [ROW]}
+        long = [self.begin(self.make_token(name, "predict"), PREDICT, rows)
+                for name in ("one", "two")]
+        time.sleep(1) # the bodies have come
+        self.end(long)
+        time.sleep(0.05)
+        self.good(client.get("/v1/stores/people"))
+        self.assertEqual(self.answered(long), 0)
+        self.all_good(long)
+
+    def test_a_prediction_does_not_wait_for_those_of_many_rows(self):
+        """They come in bodies that are short, but not their rows."""
+        self.start()
+        client = self.client("admin")
+        self.good(client.post(PREDICT, {"rows": [ROW]}))
+        rows = {"rows": 2900 * [ROW]}
+        self.assertLess(len(json.dumps(rows)), 65536)
+        many = [self.begin(self.token("predict"), PREDICT, rows) for _ in range(100)]
+        time.sleep(0.2)
+        self.end(many)
+        self.good(client.post(PREDICT, {"rows": [ROW]}))
+        self.assertLess(self.answered(many), 50)
+        self.all_good(many)
+
+    def test_long_predictions_are_those_of_their_rows(self):
+        """Slices of a prediction are joined: as JSON, with scores and as CSV."""
+        self.start()
+        client = self.client("predict")
+        rows = [[20.5 + number % 60, 150.25, 7.75 - number % 3] for number in range(2500)]
+        for model in ("default", "income", "kind"):
+            path = f"/v1/stores/people/models/{model}/predict"
+            more = {"scores": "probabilities"} if model == "kind" else {}
+            columns = self.good(client.get(f"/v1/stores/people/models/{model}"))["columns"]
+            names = [column["name"] for column in columns if column["input"]]
+            asked = [row[:len(names)] for row in rows]
+            whole = self.good(client.post(path, {"rows": asked, **more}))
+            parts = [self.good(client.post(path, {"rows": asked[i:i + 20], **more}))
+                     for i in range(0, len(asked), 20)]
+            for name in ("predictions", "scores") if more else ("predictions",):
+                self.assertEqual(whole[name], [x for part in parts for x in part[name]])
+                self.assertEqual(len(whole[name]), len(rows))
+            lines = "".join(",".join(map(str, row)) + "\n" for row in [names, *asked])
+            reply = client.post(path, lines, headers={"Content-Type": "text/csv"})
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(len(reply.body.splitlines()), len(rows) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
