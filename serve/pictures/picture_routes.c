@@ -12,12 +12,16 @@ static efface_status draw_and_reply(sv_request *request, sv_room *room, sv_snaps
                                     efface_error *error) {
     json_t *pictures = NULL;
     uint64_t changes = 0;
+    const bool reads = sv_pictures_read_rows(snapshot);
+    if (reads)
+        (void)sv_room_begin_reading(room, NULL, NULL);
     efface_status status = sv_draw_model(room, snapshot, &pictures, error);
+    if (reads)
+        sv_room_end_reading(room);
     if (status != EFFACE_OK)
         return status;
     json_t *const answer = json_pack("{s:o}", "pictures", pictures);
-    if (sv_pictures_read_rows(snapshot) && sv_room_count(room, &changes, error) == EFFACE_OK &&
-        changes == snapshot->changes)
+    if (reads && sv_room_count(room, &changes, error) == EFFACE_OK && changes == snapshot->changes)
         sv_snapshot_keep_drawn(room, snapshot, json_dumps(answer, JSON_COMPACT));
     sv_reply_json(request, 200, answer);
     return EFFACE_OK;

@@ -24,6 +24,7 @@ static void end_reading(following *f) {
     uint64_t now = 0;
     efface_error error;
     f->has_read = true;
+    sv_room_end_reading(f->room);
     f->is_same = sv_room_count(f->room, &now, &error) == EFFACE_OK && now == f->changes;
 }
 
@@ -40,6 +41,8 @@ static efface_status check_stored_model(sv_job *job, following *f, efface_error 
     efface_store *store = NULL;
     efface_stored_model about;
     efface_difference difference = {.identical = 0};
+    if (!sv_room_begin_reading(f->room, f->follow, f->context))
+        return EFFACE_E_INTERRUPTED;
     efface_status status = sv_room_count(f->room, &f->changes, error);
     if (status == EFFACE_OK)
         status = sv_room_open_followed(f->room, tell_part, f, &store, error);
@@ -48,10 +51,10 @@ static efface_status check_stored_model(sv_job *job, following *f, efface_error 
     if (status == EFFACE_OK)
         status = efface_store_verify(store, job->model, &difference, error);
     efface_store_close(store);
-    if (status != EFFACE_OK)
-        return status;
     if (!f->has_read)
         end_reading(f);
+    if (status != EFFACE_OK)
+        return status;
     job->identical = difference.identical != 0;
     (void)snprintf(job->what, sizeof job->what, "%s",
                    difference.what != NULL ? difference.what : "");

@@ -21,6 +21,9 @@ struct sv_room {
     sv_facts *facts;       /* NULL: not read yet */
     sv_snapshot *snapshots;
 
+    bool is_read;        /* all its rows are being read, since then */
+    double reads, rests; /* and until when nobody may begin to */
+
     pthread_mutex_t making; /* held while a snapshot is made, so that each is made once */
 };
 

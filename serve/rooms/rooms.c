@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define WAIT_SECONDS 10.0
 
@@ -130,4 +131,36 @@ efface_status sv_room_open(const sv_room *room, efface_store **store, efface_sto
     const efface_status status = sv_room_open_followed(room, NULL, NULL, store, error);
     return status == EFFACE_OK && info != NULL ? efface_store_get_info(*store, info, error)
                                                : status;
+}
+
+/* ---------------------------------------------------------------- reading all rows */
+
+static bool begin_reading(sv_room *room) {
+    pthread_mutex_lock(&room->lock);
+    const bool may = !room->is_read && sv_now() >= room->rests;
+    if (may) {
+        room->is_read = true;
+        room->reads = sv_now();
+    }
+    pthread_mutex_unlock(&room->lock);
+    return may;
+}
+
+bool sv_room_begin_reading(sv_room *room, int (*follow)(void *context, double part),
+                           void *context) {
+    const struct timespec moment = {.tv_nsec = 5000000};
+    while (!begin_reading(room)) {
+        if (follow != NULL && follow(context, -1.0) != 0)
+            return false;
+        (void)nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
+void sv_room_end_reading(sv_room *room) {
+    pthread_mutex_lock(&room->lock);
+    const double now = sv_now();
+    room->is_read = false;
+    room->rests = now + SV_REST * (now - room->reads);
+    pthread_mutex_unlock(&room->lock);
 }

@@ -3,7 +3,7 @@
  * came; tokens take turns. While it waits for the disk, others arrive; it then takes all of them, so that they share one transaction and
  * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
  * at once. A preview takes its turn after the changes that wait, and one preview at a time: many of
- * them delay a change by one.
+ * them delay a change by one. Where changes come, previews have a quarter of the time.
  *
  * Its handle keeps rows and models in memory. When another process has changed the store, rows that
  * are kept may be of people who were forgotten there: a writer that has nothing to do looks every
@@ -24,6 +24,7 @@
 #define MAX_NAMES 20000 /* of rows and people, of changes that are done together */
 #define WAIT_SECONDS 10.0
 #define LOOK_SECONDS 1
+#define BUSY_SECONDS 1.0 /* after a change, others are expected */
 
 struct sv_writer {
     sv_room *room;
@@ -36,6 +37,7 @@ struct sv_writer {
     sv_turns changes_waiting, looks_waiting; /* looks: previews */
     sv_change *next; /* a change that was taken, and is too much for the transaction before it */
     bool looked;     /* the last that was done was a preview */
+    double changed, rests; /* when the last change was done, and until when there is no preview */
     bool ends;
     pthread_t thread;
 };
@@ -103,6 +105,7 @@ static void fail_change(sv_change *change, const efface_error *error) {
 static void preview_change(sv_writer *w, sv_change *change) {
     efface_store_change *const asked = &change->asked;
     efface_error error;
+    const double begin = sv_now();
     if (open_store(w, &error) != EFFACE_OK) {
         fail_change(change, &error);
         return;
@@ -111,6 +114,8 @@ static void preview_change(sv_writer *w, sv_change *change) {
     if (asked->status != EFFACE_OK && asked->status != EFFACE_E_NOT_FOUND &&
         asked->status != EFFACE_E_ARGUMENT)
         close_store(w);
+    if (begin < w->changed + BUSY_SECONDS)
+        w->rests = sv_now() + SV_REST * (sv_now() - begin);
 }
 
 /* Does changes in one transaction. What the library took for one failure may have been caused by
@@ -141,6 +146,7 @@ static void do_changes(sv_writer *w, sv_change *const *changes, efface_store_cha
         w->changes = 0;
     sv_snapshots_drop_old(w->room, w->changes);
     w->seen = w->changes;
+    w->changed = sv_now();
     sv_metrics_group(w->room->service->metrics, w->room->number, n, sv_now() - begin);
 }
 
@@ -153,13 +159,21 @@ static sv_change *take_change(sv_turns *turns) {
     return turn != NULL ? (sv_change *)(void *)((char *)turn - offsetof(sv_change, turn)) : NULL;
 }
 
+static bool may_look(const sv_writer *w) {
+    return w->looks_waiting.first != NULL && (w->ends || sv_now() >= w->rests);
+}
+
 /* Waits for something to do. The lock is held, but not while the store is looked at. */
 static void await_change(sv_writer *w) {
-    while (!has_changes(w) && w->looks_waiting.first == NULL && !w->ends) {
+    while (!has_changes(w) && !may_look(w) && !w->ends) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += LOOK_SECONDS;
-        if (pthread_cond_timedwait(&w->added, &w->lock, &until) == 0)
+        const bool rests = w->looks_waiting.first != NULL;
+        const double left = rests ? w->rests - sv_now() : LOOK_SECONDS;
+        const double end = 1e-9 * (double)until.tv_nsec + (left > 0 ? left : 0);
+        until.tv_sec += (time_t)end;
+        until.tv_nsec = (long)(1e9 * (end - (double)(time_t)end));
+        if (pthread_cond_timedwait(&w->added, &w->lock, &until) == 0 || rests)
             continue;
         pthread_mutex_unlock(&w->lock);
         look_for_others(w);
@@ -190,7 +204,7 @@ static size_t take_changes(sv_writer *w, sv_change *taken[MAX_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&w->lock);
     await_change(w);
-    w->looked = w->looks_waiting.first != NULL && (!has_changes(w) || !w->looked);
+    w->looked = may_look(w) && (!has_changes(w) || !w->looked);
     if (w->looked)
         taken[n++] = take_change(&w->looks_waiting);
     else

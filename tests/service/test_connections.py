@@ -254,7 +254,7 @@ class ConnectionTest(ServiceTest):
         """What a body may cost is known before work begins."""
         self.start(options=("--most-rows", "100"))
         admin = self.client("admin")
-        for call, most in (("preview", 1000), ("forget", 10000), ("find", 10000)):
+        for call, most in (("preview", 1000), ("forget", 10000), ("find", 1000)):
             path = "/v1/stores/people/" + call
             names = {"ids": list(range(500, 500 + most - 1)), "owner_keys": ["nobody"]}
             if call != "find":

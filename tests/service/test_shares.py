@@ -2,6 +2,7 @@
 import json
 import select
 import socket
+import threading
 import time
 import unittest
 
@@ -99,6 +100,49 @@ class SharesTest(EndedTest):
             reply = client.post(path, lines, headers={"Content-Type": "text/csv"})
             self.assertEqual(reply.status, 200, reply)
             self.assertEqual(len(reply.body.splitlines()), len(rows) + 1)
+
+
+    # ------------------------------------------------------------ the store
+
+    def test_a_request_finds_few_people(self):
+        """Changes wait for a reading."""
+        self.start()
+        for call in ("find", "preview"):
+            names = {"owner_keys": [f"u{number}" for number in range(1000)]}
+            reply = self.client("read").post(f"/v1/stores/people/{call}", names)
+            self.assertNotEqual(reply.status, 413)
+            names["ids"] = [7]
+            self.refused(self.client("read").post(f"/v1/stores/people/{call}", names), 413)
+
+    def test_previews_leave_the_writer_to_changes(self):
+        """As long as changes come, previews have a quarter of the time."""
+        self.start(self.make_store("many.store", n_rows=20000))
+        client, ended = self.client("erase"), []
+        names = {"owner_keys": [f"u{number}" for number in range(2000, 3000)]}
+        readers = [self.client("read") for _ in range(4)]
+        ends = threading.Event()
+
+        def look(reader):
+            while not ends.is_set():
+                ended.append(reader.post("/v1/stores/many/preview", names))
+
+        forget = "/v1/stores/many/forget"
+        self.good(client.post(forget, {"ids": [0]}))
+        threads = [threading.Thread(target=look, args=(reader,)) for reader in readers]
+        for thread in threads:
+            thread.start()
+        while not ended:
+            self.good(client.post(forget, {"ids": [1], "skip_missing": True}))
+        before = len(ended)
+        for number in range(60):
+            self.good(client.post(forget, {"ids": [number], "skip_missing": True}))
+        n_looks = len(ended) - before
+        ends.set()
+        for thread in threads:
+            thread.join()
+        for reply in ended:
+            self.assertEqual(self.good(reply)["rows"], 4000)
+        self.assertLess(2 * n_looks, 60)
 
 
 if __name__ == "__main__":

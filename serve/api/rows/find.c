@@ -6,6 +6,8 @@
 
 #define USUAL_LIMIT 100
 #define MAX_ROWS 1000
+#define MAX_FOUND 1000 /* names: changes wait for a reading */
+#define LONG_LIST 4096 /* bytes of a body: looking for so many is a reading with a rest after it */
 
 /* The text of a number, as JSON; null if the store keeps none. */
 static efface_status text_of(efface_store *store, efface_text_kind kind, uint64_t number,
@@ -99,8 +101,12 @@ static void find_rows(sv_request *request, sv_whom *whom, size_t limit) {
     efface_error error;
     whom->request.missing = EFFACE_MISSING_SKIP;
     efface_status status = sv_room_open(request->room, &store, NULL, &error);
+    if (request->at == SV_ON_READER)
+        (void)sv_room_begin_reading(request->room, NULL, NULL);
     if (status == EFFACE_OK)
         status = efface_store_find(store, &whom->request, &rows, &error);
+    if (request->at == SV_ON_READER)
+        sv_room_end_reading(request->room);
     if (status == EFFACE_OK)
         status = describe_rows(store, rows, limit, &json, &error);
     if (status == EFFACE_OK && efface_data_n_rows(rows) == 0)
@@ -116,6 +122,10 @@ sv_when sv_post_find(sv_request *request) {
     const sv_facts *facts = NULL;
     efface_error error;
     size_t limit = 0;
+    if (request->n_body > LONG_LIST && request->at != SV_ON_READER) {
+        sv_move(request, SV_ON_READER);
+        return SV_LATER;
+    }
     json_t *const body = sv_body_json(request);
     if (body == NULL)
         return SV_NOW;
@@ -123,7 +133,7 @@ sv_when sv_post_find(sv_request *request) {
         sv_refuse_error(request, &error);
     } else {
         if (sv_check_members(request, body, members) && read_limit(request, body, &limit) &&
-            sv_whom_read(request, body, facts, SV_MAX_NAMES, &whom))
+            sv_whom_read(request, body, facts, MAX_FOUND, &whom))
             find_rows(request, &whom, limit);
         sv_facts_drop(request->room, facts);
     }
