@@ -12,17 +12,19 @@ typedef struct bucket {
     char name[SV_TOKEN_NAME_BYTES];
     double left, filled; /* requests, and when that was */
     uint32_t n_under_way;
+    size_t n_bytes;
 } bucket;
 
 struct sv_rates {
     pthread_mutex_t lock;
     double rate, most;
     uint32_t max_under_way;
+    size_t max_bytes, n_bytes;
     bucket *buckets;
     size_t n_buckets;
 };
 
-bool sv_rates_open(double rate, uint32_t max_under_way, sv_rates **out) {
+bool sv_rates_open(double rate, uint32_t max_under_way, size_t max_bytes, sv_rates **out) {
     sv_rates *const r = calloc(1, sizeof *r);
     if (r == NULL)
         return false;
@@ -30,6 +32,7 @@ bool sv_rates_open(double rate, uint32_t max_under_way, sv_rates **out) {
     r->rate = rate;
     r->most = rate > 1 ? rate : 1;
     r->max_under_way = max_under_way;
+    r->max_bytes = max_bytes;
     *out = r;
     return true;
 }
@@ -89,5 +92,28 @@ void sv_rates_give_back(sv_rates *r, const char *name) {
     for (size_t i = 0; i < r->n_buckets; i++)
         if (strcmp(r->buckets[i].name, name) == 0)
             r->buckets[i].n_under_way--;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool sv_rates_hold(sv_rates *r, const char *name, size_t n_bytes, bool anyhow) {
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = find_bucket(r, name, 0);
+    const bool fits = b != NULL && n_bytes <= r->max_bytes &&
+                      (anyhow || (b->n_bytes + n_bytes <= r->max_bytes / 4 &&
+                                  r->n_bytes + n_bytes <= r->max_bytes));
+    if (fits) {
+        b->n_bytes += n_bytes;
+        r->n_bytes += n_bytes;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return fits;
+}
+
+void sv_rates_let_go(sv_rates *r, const char *name, size_t n_bytes) {
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = find_bucket(r, name, 0);
+    if (b != NULL)
+        b->n_bytes -= n_bytes;
+    r->n_bytes -= n_bytes;
     pthread_mutex_unlock(&r->lock);
 }

@@ -25,6 +25,7 @@ struct sv_connection {
     bool taken;         /* from the bucket of its token */
     bool accounted;     /* in metrics, log and audit log */
     size_t capacity;    /* of the body */
+    size_t n_held;      /* bytes of memory that its token has for it */
     size_t n_discarded; /* bytes of a body that nobody wants */
     char content_type[64];
     sv_step step;

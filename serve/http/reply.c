@@ -125,10 +125,23 @@ sv_when sv_refuse_error(sv_request *request, const efface_error *error) {
     return sv_refuse(request, problem.status, problem.code, problem.message);
 }
 
+/* Lists and objects take far more memory than the two characters they may be written with. */
+static bool has_few_lists(const sv_request *request) {
+    const size_t most = 2 * (size_t)request->service->options->max_rows + 1000;
+    size_t n = 0;
+    for (size_t i = 0; i < request->n_body; i++)
+        n += request->body[i] == '[' || request->body[i] == '{';
+    return n <= most;
+}
+
 json_t *sv_body_json(sv_request *request) {
     json_error_t error;
     if (strcmp(request->content_type, "application/json") != 0) {
         sv_refuse(request, 415, "content_type", "send JSON, with Content-Type: application/json");
+        return NULL;
+    }
+    if (!has_few_lists(request)) {
+        sv_refuse(request, 413, "too_long", "the body has too many rows; send several requests");
         return NULL;
     }
     json_t *const json = json_loadb(request->body != NULL ? request->body : "", request->n_body,

@@ -34,9 +34,10 @@
 #define LONG_BODY 65536 /* a longer one is read by a thread for long bodies */
 #define N_LONG 2        /* of these threads */
 #define MAX_DISCARDED (256 * 1024)
-#define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
-#define MAX_THREADS 4       /* of the network */
-#define STACK_BYTES 32768   /* deeper than handlers go; the library overwrites its own */
+#define IN_MEMORY ((size_t)1 << 30) /* bytes of bodies and answers; or 16 of the longest bodies */
+#define TIMEOUT_SECONDS 120         /* without any byte; the door is stricter */
+#define MAX_THREADS 4               /* of the network */
+#define STACK_BYTES 32768           /* deeper than handlers go; the library overwrites its own */
 
 struct sv_server {
     sv_service *service;
@@ -79,6 +80,41 @@ int sv_server_take(struct sv_connection *c) {
     return wait;
 }
 
+/* ---------------------------------------------------------------- memory */
+
+/* Takes memory for a body or an answer. Short ones are not counted: there are few of a token. */
+static bool hold_memory(struct sv_connection *c, size_t n_bytes, bool anyhow) {
+    if (n_bytes <= SHORT_BODY)
+        return true;
+    if (!sv_rates_hold(c->server->rates, c->request.caller.name, n_bytes, anyhow))
+        return false;
+    c->n_held += n_bytes;
+    return true;
+}
+
+static void let_go_memory(struct sv_connection *c) {
+    if (c->n_held != 0)
+        sv_rates_let_go(c->server->rates, c->request.caller.name, c->n_held);
+    c->n_held = 0;
+}
+
+static void refuse_more_memory(sv_request *r) {
+    sv_reply_header(r, "Retry-After", "1");
+    sv_refuse(r, 429, "rate",
+              "bodies and answers of the token, or of all, take too much memory; try again later");
+}
+
+/* The body is of no use any more; its length is, for the log. An answer that says what was changed
+ * is sent in any case. */
+static void change_body_for_answer(struct sv_connection *c) {
+    sv_request *const r = &c->request;
+    sv_wipe_free(r->body, r->n_body);
+    r->body = NULL;
+    let_go_memory(c);
+    if (r->reply.body != NULL && !hold_memory(c, r->reply.n_body, r->reply.receipt != 0))
+        refuse_more_memory(r);
+}
+
 /* ---------------------------------------------------------------- replies */
 
 static const char *const always[][2] = {
@@ -105,6 +141,7 @@ static void account(struct sv_connection *c) {
 /* The body of a reply stays with the request, which is overwritten when it is complete. */
 static enum MHD_Result send_reply(struct sv_connection *c) {
     sv_reply *const reply = &c->request.reply;
+    change_body_for_answer(c);
     const void *const bytes = reply->body != NULL ? reply->body : reply->page;
     struct MHD_Response *const response = MHD_create_response_from_buffer(
         reply->n_body, (void *)(uintptr_t)(bytes != NULL ? bytes : ""), MHD_RESPMEM_PERSISTENT);
@@ -159,13 +196,20 @@ void sv_finish(sv_request *request) {
 
 /* ---------------------------------------------------------------- requests */
 
+/* False, with a reply, if memory is short, or the token has too much. */
 static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
     sv_request *const r = &c->request;
     if (r->n_body + n + 1 > c->capacity) {
         const size_t capacity = 2 * c->capacity + n + 1;
-        char *const body = malloc(capacity);
-        if (body == NULL)
+        if (!hold_memory(c, capacity, false)) {
+            refuse_more_memory(r);
             return false;
+        }
+        char *const body = malloc(capacity);
+        if (body == NULL) {
+            sv_refuse_memory(r);
+            return false;
+        }
         if (r->body != NULL)
             memcpy(body, r->body, r->n_body);
         sv_wipe_free(r->body, r->n_body);
@@ -199,7 +243,7 @@ static enum MHD_Result take_part(struct sv_connection *c, const char *bytes, siz
         c->step = SV_STEP_REFUSED;
     } else if (!add_to_body(c, bytes, n)) {
         drop_body(r);
-        sv_refuse_memory(r);
+        r->reply.ends_connection = true;
         c->step = SV_STEP_REFUSED;
     }
     return MHD_YES;
@@ -335,6 +379,7 @@ static void complete_request(void *context, struct MHD_Connection *mhd, void **o
     account(c);
     sv_peer_phase(c->peer, SV_WAITS, 0);
     drop_body(&c->request);
+    let_go_memory(c);
     sv_wipe_free(c->request.reply.body, c->request.reply.n_body);
     const bool counted = c->counted;
     if (c->taken)
@@ -394,6 +439,7 @@ static bool start_daemon(sv_server *server) {
 
 bool sv_server_start(sv_service *service, sv_why *why) {
     const sv_options *const options = service->options;
+    const size_t bodies = 16 * options->max_body;
     sv_door *door = NULL;
     if (!sv_door_listen(options->listen, options->patience, &door, why))
         return false;
@@ -412,7 +458,8 @@ bool sv_server_start(sv_service *service, sv_why *why) {
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->ended, NULL);
     service->server = server;
-    if (!sv_rates_open(options->rate, options->max_under_way, &server->rates) ||
+    if (!sv_rates_open(options->rate, options->max_under_way,
+                       bodies > IN_MEMORY ? bodies : IN_MEMORY, &server->rates) ||
         !sv_workers_start(options->n_workers, &server->workers) ||
         !sv_workers_start(N_LONG, &server->long_bodies) || !sv_workers_start(1, &server->reader) ||
         !start_daemon(server)) {

@@ -96,6 +96,7 @@ bool sv_job_read(const json_t *json, sv_job *job) {
     job->part = job->state == SV_JOB_DONE ? 1.0 : -1.0;
     return state != NULL && number < sizeof states / sizeof states[0] &&
            read_job_text(json, "job", job->id, sizeof job->id) &&
+           read_job_text(json, "token", job->who, sizeof job->who) &&
            read_job_text(json, "store", job->store, sizeof job->store) &&
            read_job_text(json, "model", job->model, sizeof job->model) &&
            read_job_text(json, "started", job->started, sizeof job->started) &&

@@ -70,28 +70,34 @@ static void take_job_out(sv_jobs *jobs, size_t place) {
             (jobs->n_jobs - place) * sizeof jobs->jobs[0]);
 }
 
-/* Takes out the oldest jobs that have ended, if there are too many. */
-static void forget_old(sv_jobs *jobs) {
-    size_t n_ended = 0;
-    for (size_t i = 0; i < jobs->n_jobs; i++)
-        n_ended += has_ended(jobs->jobs[i]);
-    for (size_t i = 0; n_ended > MAX_ENDED && i < jobs->n_jobs;)
-        if (has_ended(jobs->jobs[i])) {
+/* Takes out the oldest jobs that have ended, if there are too many, of a token or of all. */
+static void forget_old(sv_jobs *jobs, const char *who) {
+    size_t n_ended = 0, n_own = 0;
+    for (size_t i = jobs->n_jobs; i-- > 0;) {
+        if (!has_ended(jobs->jobs[i]))
+            continue;
+        const bool own = strcmp(jobs->jobs[i]->who, who) == 0;
+        if (n_ended == MAX_ENDED || (own && n_own == MAX_ENDED / 4)) {
             take_job_out(jobs, i);
-            n_ended--;
-        } else {
-            i++;
+            continue;
         }
+        n_ended++;
+        n_own += own;
+    }
 }
 
 static json_t *list_jobs(const sv_jobs *jobs, bool newest_first) {
     json_t *const array = json_array();
-    for (size_t i = 0; i < jobs->n_jobs; i++)
-        if (json_array_append_new(
-                array, sv_job_json(jobs->jobs[newest_first ? jobs->n_jobs - 1 - i : i])) != 0) {
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        const sv_job *const job = jobs->jobs[newest_first ? jobs->n_jobs - 1 - i : i];
+        json_t *const json = sv_job_json(job);
+        if (!newest_first) /* for the file */
+            (void)json_object_set_new(json, "token", json_string(job->who));
+        if (json_array_append_new(array, json) != 0) {
             json_decref(array);
             return NULL;
         }
+    }
     return array;
 }
 
@@ -120,15 +126,34 @@ static int follow_job(void *context, double part) {
     return stop;
 }
 
+static bool runs_one(const sv_jobs *jobs, const char *who) {
+    bool runs = false;
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        runs |= jobs->jobs[i]->state == SV_JOB_RUNS && strcmp(jobs->jobs[i]->who, who) == 0;
+    return runs;
+}
+
+/* The oldest that waits; if there are any, of those whose token has none that runs. */
+static sv_job *find_next(const sv_jobs *jobs) {
+    sv_job *next = NULL;
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        sv_job *const job = jobs->jobs[i];
+        if (job->state != SV_JOB_WAITS)
+            continue;
+        if (!runs_one(jobs, job->who))
+            return job;
+        next = next != NULL ? next : job;
+    }
+    return next;
+}
+
 /* Waits for a job and takes it; NULL when the service ends. `copy` gets what it is: the job itself
  * is looked at under the lock only, for somebody may cancel it. */
 static sv_job *take_job(sv_jobs *jobs, sv_job *copy) {
     sv_job *found = NULL;
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->ends && found == NULL) {
-        for (size_t i = 0; i < jobs->n_jobs && found == NULL; i++)
-            if (jobs->jobs[i]->state == SV_JOB_WAITS)
-                found = jobs->jobs[i];
+        found = find_next(jobs);
         if (found == NULL)
             pthread_cond_wait(&jobs->changed, &jobs->lock);
     }
@@ -213,7 +238,7 @@ static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool fini
                                                                              : "cancelled");
         if (write_file(jobs)) /* else the names stay, and the job runs once more */
             wipe_names(jobs, job);
-        forget_old(jobs);
+        forget_old(jobs, result->who);
     }
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -242,27 +267,29 @@ static void draw_id(sv_job *job) {
     (void)sodium_bin2hex(job->id, sizeof job->id, bytes, sizeof bytes);
 }
 
-sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
+sv_job_added sv_jobs_add(sv_jobs *jobs, const char *who, const char *store, const char *model,
                          char id[SV_JOB_ID_BYTES]) {
     sv_job job = {.state = SV_JOB_WAITS, .part = -1.0};
     sv_job_added added = SV_JOB_ADDED;
-    size_t n_waiting = 0;
+    size_t n_waiting = 0, n_own = 0;
     const sv_job *same = NULL;
     if (strlen(store) >= sizeof job.store || strlen(model) >= sizeof job.model)
         return SV_JOB_TOO_MANY;
     draw_id(&job);
+    strncpy(job.who, who, sizeof job.who - 1);
     memcpy(job.store, store, strlen(store));
     memcpy(job.model, model, strlen(model));
     pthread_mutex_lock(&jobs->lock);
     for (size_t i = 0; i < jobs->n_jobs; i++)
         if (jobs->jobs[i]->state == SV_JOB_WAITS) {
             n_waiting++;
+            n_own += strcmp(jobs->jobs[i]->who, who) == 0;
             if (jobs->jobs[i]->kind == SV_JOB_VERIFY && strcmp(jobs->jobs[i]->store, store) == 0 &&
                 strcmp(jobs->jobs[i]->model, model) == 0)
                 same = jobs->jobs[i];
         }
     if (same == NULL) {
-        if (n_waiting >= MAX_WAITING || !append_job(jobs, &job)) {
+        if (n_waiting >= MAX_WAITING || n_own >= MAX_WAITING / 4 || !append_job(jobs, &job)) {
             added = SV_JOB_TOO_MANY;
         } else if (!write_file(jobs)) {
             take_job_out(jobs, jobs->n_jobs - 1);
@@ -276,26 +303,30 @@ sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
     return added;
 }
 
-static size_t count_waiting(const sv_jobs *jobs, sv_job_kind kind) {
+/* Of a token or, if it is NULL, of all. */
+static size_t count_forgetting(const sv_jobs *jobs, const char *who) {
     size_t n = 0;
     for (size_t i = 0; i < jobs->n_jobs; i++)
-        n += jobs->jobs[i]->kind == kind && !has_ended(jobs->jobs[i]);
+        n += jobs->jobs[i]->kind == SV_JOB_FORGET && !has_ended(jobs->jobs[i]) &&
+             (who == NULL || strcmp(jobs->jobs[i]->who, who) == 0);
     return n;
 }
 
 /* The names are on the disk before the job is, and the job before its id is handed out. */
-sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *store, const efface_request *whom,
-                                char id[SV_JOB_ID_BYTES]) {
+sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *who, const char *store,
+                                const efface_request *whom, char id[SV_JOB_ID_BYTES]) {
     sv_job job = {.kind = SV_JOB_FORGET, .state = SV_JOB_WAITS, .part = -1.0};
     sv_job_added added = SV_JOB_NOT_WRITTEN;
     if (strlen(store) >= sizeof job.store)
         return SV_JOB_TOO_MANY;
     draw_id(&job);
+    strncpy(job.who, who, sizeof job.who - 1);
     memcpy(job.store, store, strlen(store));
     memcpy(id, job.id, SV_JOB_ID_BYTES);
     char *const path = names_path(jobs, job.id);
     pthread_mutex_lock(&jobs->lock);
-    if (count_waiting(jobs, SV_JOB_FORGET) >= MAX_FORGETTING)
+    if (count_forgetting(jobs, NULL) >= MAX_FORGETTING ||
+        count_forgetting(jobs, who) >= MAX_FORGETTING / 4)
         added = SV_JOB_TOO_MANY;
     else if (path != NULL && sv_job_names_write(path, whom) && append_job(jobs, &job)) {
         if (write_file(jobs))
@@ -324,7 +355,9 @@ bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out) {
 bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
     pthread_mutex_lock(&jobs->lock);
     sv_job *const job = find_job(jobs, id);
+    bool ended = false;
     if (job != NULL && job->state == SV_JOB_WAITS) {
+        ended = true;
         job->state = SV_JOB_CANCELLED;
         sv_time_now(job->ended);
         sv_metrics_job(jobs->service->metrics, "cancelled");
@@ -335,6 +368,8 @@ bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
     }
     if (job != NULL)
         *out = *job;
+    if (ended)
+        forget_old(jobs, out->who);
     pthread_mutex_unlock(&jobs->lock);
     return job != NULL;
 }

@@ -10,7 +10,8 @@
  * which is overwritten and removed when the job has ended. It forgets some of them at a time, so
  * that other changes take their turns in between; each of these slices has a receipt.
  *
- * Two jobs run at a time, at a lower priority than requests; others wait, the oldest first. Rows
+ * Two jobs run at a time, at a lower priority than requests; others wait, the oldest first, and
+ * before them those of tokens of which none runs. A token has a quarter of all places. Rows
  * are read under the lock of the store and fitted without it, so that writers wait for the reading
  * alone. The last thousand jobs that ended can be asked for.
  */
@@ -34,6 +35,7 @@ typedef enum sv_job_kind { SV_JOB_VERIFY, SV_JOB_FORGET } sv_job_kind;
 typedef struct sv_job {
     sv_job_kind kind;
     char id[SV_JOB_ID_BYTES];
+    char who[SV_TOKEN_NAME_BYTES]; /* the token that it came with; in the file only */
     char store[128];
     char model[EFFACE_MODEL_NAME_BYTES];
     sv_job_state state;
@@ -72,12 +74,12 @@ typedef enum sv_job_added { SV_JOB_ADDED, SV_JOB_TOO_MANY, SV_JOB_NOT_WRITTEN } 
 
 /* Adds a job. One that waits for the same model is as good as a new one: its id is handed out. One
  * that runs is not, for it may have read the rows before a change that the caller knows of. */
-sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
+sv_job_added sv_jobs_add(sv_jobs *jobs, const char *who, const char *store, const char *model,
                          char id[SV_JOB_ID_BYTES]);
 
 /* Adds a job that forgets; who is not there is passed over. */
-sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *store, const efface_request *whom,
-                                char id[SV_JOB_ID_BYTES]);
+sv_job_added sv_jobs_add_forget(sv_jobs *jobs, const char *who, const char *store,
+                                const efface_request *whom, char id[SV_JOB_ID_BYTES]);
 
 /* A copy of a job; false if there is none with this id. */
 bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out);

@@ -123,10 +123,21 @@ class ForgetTest(JobsTest):
         self.assertLessEqual(set(self.names_left()), {"efface.jobs." + job})
         self.check_done(job)
 
+    def test_a_token_has_a_quarter_of_the_forgets(self):
+        self.start()
+        other = self.locked()
+        for _ in range(4):
+            self.forget()
+        forget = "/v1/stores/people/forget"
+        self.refused(self.checked("erase").post(forget, self.WHOM), 503, "busy")
+        self.good(self.checked("admin").post(forget, self.WHOM), 202)
+        other.close()
+
     def test_cancelled(self):
         self.start()
         other = self.locked()
         job = self.forget()
+        self.refused(self.checked("read").ask("DELETE", f"/v1/jobs/{job}"), 403, "role")
         client = self.checked("erase")
         self.good(client.ask("DELETE", f"/v1/jobs/{job}"))
         other.close()
@@ -218,6 +229,33 @@ class ShortTest(JobsTest):
         ids = [job["job"] for job in self.good(client.get("/v1/jobs"))["jobs"]]
         self.assertEqual(ids, [new, *(f"{number:032x}" for number in range(1005, 6, -1))])
         self.assertEqual(len(ids), 1000)
+
+    def test_a_token_keeps_a_quarter_of_the_jobs(self):
+        ended = {"state": "done", "ended": "2026-01-31T08:00:00Z"}
+        self.write_jobs([made_up_job(number, token="erase" if number <= 20 else "read", **ended)
+                         for number in range(1, 321)])
+        self.start()
+        client = self.checked("read")
+        self.wait(client, self.verify(client))
+        tokens = [job["token"] for job in self.read_jobs().values()]
+        self.wait(client, self.verify(client))
+        answers = self.good(client.get("/v1/jobs"))["jobs"]
+        self.assertEqual(len(answers), 20 + 250)
+        self.assertFalse(any("token" in job for job in answers))
+        self.assertLess(tokens.count("erase"), tokens.count("read"))
+
+    def test_cancelled_jobs_leave(self):
+        """Those that never ran, too."""
+        ended = {"state": "done", "ended": "2026-01-31T08:00:00Z", "token": "read"}
+        self.write_jobs([made_up_job(number, **ended) for number in range(1, 251)] +
+                        [made_up_job(number, token="read", store="none")
+                         for number in range(251, 400)])
+        self.start()
+        client = self.checked("read")
+        for number in range(399, 250, -1):
+            client.ask("DELETE", f"/v1/jobs/{number:032x}")
+        while len(self.good(client.get("/v1/jobs"))["jobs"]) > 250:
+            time.sleep(0.01)
 
     def test_file_of_something_else(self):
         with open(self.path("efface.jobs"), "w", encoding="utf-8") as file:

@@ -134,7 +134,7 @@ static void roles_and_names(void **state) {
 static void buckets(void **state) {
     (void)state;
     sv_rates *rates = NULL;
-    assert_true(sv_rates_open(2.0, 1000, &rates));
+    assert_true(sv_rates_open(2.0, 1000, 4000, &rates));
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 1);
@@ -147,17 +147,39 @@ static void buckets(void **state) {
         assert_int_equal(sv_rates_take(rates, "a", 1000.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 1000.0), 1);
     sv_rates_free(rates);
-    assert_true(sv_rates_open(0.1, 1000, &rates));
+    assert_true(sv_rates_open(0.1, 1000, 4000, &rates));
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 10);
     sv_rates_free(rates);
-    assert_true(sv_rates_open(0, 2, &rates)); /* at a time */
+    assert_true(sv_rates_open(0, 2, 4000, &rates)); /* at a time */
     for (int i = 0; i < 3; i++)
         assert_int_equal(sv_rates_take(rates, "a", 100.0), i < 2 ? 0 : 1);
     assert_int_equal(sv_rates_take(rates, "b", 100.0), 0);
     sv_rates_give_back(rates, "a");
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
     assert_int_equal(sv_rates_take(rates, "a", 100.0), 1);
+    sv_rates_free(rates);
+}
+
+/* A token has a quarter of the memory, and all have the whole. */
+static void memory(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    sv_rates *rates = NULL;
+    assert_true(sv_rates_open(0, 1, 4000, &rates));
+    for (int i = 0; i < 5; i++) {
+        assert_false(sv_rates_hold(rates, names[i], 1001, false));
+        assert_int_equal(sv_rates_hold(rates, names[i], 600, false), i < 4);
+        assert_int_equal(sv_rates_hold(rates, names[i], 400, false), i < 4);
+        assert_false(sv_rates_hold(rates, names[i], 1, false));
+    }
+    sv_rates_let_go(rates, "b", 400);
+    assert_false(sv_rates_hold(rates, "a", 1, false));
+    assert_true(sv_rates_hold(rates, "e", 400, false));
+    assert_true(sv_rates_hold(rates, "a", 100, true));
+    sv_rates_let_go(rates, "a", 1100);
+    assert_true(sv_rates_hold(rates, "a", 1000, false));
+    assert_false(sv_rates_hold(rates, "b", 1, false));
     sv_rates_free(rates);
 }
 
@@ -286,6 +308,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts),   cmocka_unit_test(times), cmocka_unit_test(roles_and_names),
         cmocka_unit_test(buckets), cmocka_unit_test(paths), cmocka_unit_test(turns),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

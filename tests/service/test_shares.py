@@ -102,6 +102,36 @@ class SharesTest(EndedTest):
             self.assertEqual(len(reply.body.splitlines()), len(rows) + 1)
 
 
+    # ------------------------------------------------------------ memory
+
+    def test_bodies_that_do_not_end_have_a_quarter_of_the_memory(self):
+        """Each is as long as it may be; what is too much is refused while it comes."""
+        self.start()
+        token = self.token("predict")
+        text = json.dumps({"rows": [], "filled": 15 * 2 ** 20 * " "})
+        begun, n_refused = [], 0
+        for _ in range(24):
+            try:
+                begun.append(self.begin(token, PREDICT, text))
+            except OSError: # it was refused before all was sent
+                n_refused += 1
+        n_refused += self.answered(begun)
+        self.assertGreater(n_refused, 8)
+        self.assertLess(self.service.memory(), 400 * 2 ** 20)
+        mine = self.begin(self.token("admin"), PREDICT, {"rows": 100000 * [ROW]})
+        self.end([mine])
+        self.all_good([mine])
+        for connection in begun:
+            connection.close()
+
+    def test_lists_of_nothing_are_refused(self):
+        """They would take fifty times the memory of the body."""
+        self.start()
+        reply = self.client("predict").post(PREDICT, '{"rows":[' + 3000000 * "[]," + "[]]}",
+                                            headers={"Content-Type": "application/json"})
+        self.refused(reply, 413, "too_long")
+        self.assertLess(self.service.memory(), 200 * 2 ** 20)
+
     # ------------------------------------------------------------ the store
 
     def test_a_request_finds_few_people(self):

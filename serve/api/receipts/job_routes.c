@@ -36,8 +36,10 @@ sv_when sv_post_verify(sv_request *request) {
     char id[SV_JOB_ID_BYTES];
     if (!has_model(request, model))
         return SV_NOW;
-    return sv_reply_added(
-        request, sv_jobs_add(request->service->jobs, sv_room_name(request->room), model, id), id);
+    return sv_reply_added(request,
+                          sv_jobs_add(request->service->jobs, request->caller.name,
+                                      sv_room_name(request->room), model, id),
+                          id);
 }
 
 sv_when sv_get_jobs(sv_request *request) {
@@ -56,8 +58,13 @@ sv_when sv_get_job(sv_request *request) {
     return reply_job(request, sv_jobs_find(request->service->jobs, request->parts[0], &job), &job);
 }
 
+/* Who may not forget may not keep others from forgetting. */
 sv_when sv_delete_job(sv_request *request) {
     sv_job job;
+    if (sv_jobs_find(request->service->jobs, request->parts[0], &job) &&
+        job.kind == SV_JOB_FORGET && (request->caller.roles & (SV_ERASE | SV_ADMIN)) == 0)
+        return sv_refuse(request, 403, "role",
+                         "the job forgets: a token may cancel it that may forget");
     return reply_job(request, sv_jobs_cancel(request->service->jobs, request->parts[0], &job),
                      &job);
 }

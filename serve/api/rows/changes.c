@@ -194,8 +194,8 @@ static void start_job(change_task *t) {
     char id[SV_JOB_ID_BYTES];
     sv_request *const request = t->request;
     sv_reply_added(request,
-                   sv_jobs_add_forget(request->service->jobs, sv_room_name(request->room),
-                                      &t->whom.request, id),
+                   sv_jobs_add_forget(request->service->jobs, request->caller.name,
+                                      sv_room_name(request->room), &t->whom.request, id),
                    id);
 }
 
