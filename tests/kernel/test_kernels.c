@@ -166,7 +166,8 @@ static void check_margins(const ef_kernels *table, const problem *p) {
     (void)table->nearest(&centers, &p->map, p->values, p->n_rows, p->values, p->room, labels,
                          margins);
     for (unsigned i = 0; i < p->n_rows; i++) {
-        const double least = (double)ef_centers_sqdist(&centers, labels[i], p->panel, i);
+        const int64_t nearest = ef_centers_sqdist(&centers, labels[i], p->panel, i);
+        const double least = (double)nearest;
         double norm2 = 0.0, most = 0.0;
         for (uint32_t j = 0; j < p->d; j++) {
             const double g = (double)p->panel[(size_t)j * EF_PANEL + i];
@@ -183,8 +184,9 @@ static void check_margins(const ef_kernels *table, const problem *p) {
             if (c == labels[i])
                 continue;
             /* The difference of roots, computed so that nothing cancels. */
-            const double other = (double)ef_centers_sqdist(&centers, c, p->panel, i);
-            const double gap = other > least ? (other - least) / (sqrt(other) + sqrt(least)) : 0.0;
+            const int64_t other = ef_centers_sqdist(&centers, c, p->panel, i);
+            const double roots = sqrt((double)other) + sqrt(least);
+            const double gap = other > nearest ? (double)(other - nearest) / roots : 0.0;
             margin = gap < margin ? gap : margin;
         }
         if (!((double)margins[i] <= margin))
