@@ -80,6 +80,7 @@ static const peak_loops all_loops[] = {
 #if defined(__x86_64__)
     {"avx2", 8, multiply_avx2, read_avx2},
     {"avx512", 16, multiply_avx512, read_avx512},
+    {"vnni", 16, multiply_avx512, read_avx512},
 #elif defined(__aarch64__)
     {"neon", 4, multiply_neon, read_neon},
 #endif

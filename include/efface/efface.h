@@ -61,8 +61,8 @@
  * Threads. Several threads may use different objects at once. Several threads may read one object
  * as long as none changes it. n_threads never changes a result.
  *
- * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, neon) forces a kernel
- * table, for tests; a table that this processor cannot run is the error EFFACE_E_KERNELS.
+ * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, vnni, amx, neon) forces a
+ * kernel table, for tests; a table that this processor cannot run is the error EFFACE_E_KERNELS.
  *
  * Versions. docs/use/upgrading.md says what a version number promises.
  *

@@ -4,6 +4,7 @@
 #include "base/memory/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Larger weights of folded centroids might overflow float32. */
 #define MAX_WEIGHT 0x1p100
@@ -161,7 +162,75 @@ bool ef_centers_fold_to_zero(ef_centers *centers, const ef_map *map, int64_t mos
     return fold(centers, map, most_square, true);
 }
 
+/* With fewer, to round a row takes longer than it spares. */
+#define LEAST_ROUNDED 64
+
+/* Writes b, the rounded column j of a cluster. */
+static void put_rounded(int8_t *tiles, ef_rounding_form form, size_t n_tiles, uint32_t cluster,
+                        uint32_t j, int32_t b) {
+    const size_t bytes = EF_ROUNDED_ROWS * EF_ROUNDED_BYTES;
+    const size_t row = cluster % EF_ROUNDED_ROWS * EF_ROUNDED_BYTES;
+    const size_t of_cluster = cluster / EF_ROUNDED_ROWS * n_tiles;
+    const size_t at = form == EF_WORDS ? 2 * (size_t)j : j;
+    int8_t *const to = tiles + (of_cluster + at / EF_ROUNDED_BYTES) * (size_t)form * bytes + row +
+                       at % EF_ROUNDED_BYTES;
+    if (form == EF_WORDS) {
+        const int16_t word = (int16_t)b;
+        memcpy(to, &word, sizeof word);
+    } else {
+        const int32_t low = ((b + 64) & 127) - 64, high = (b - low) / 128;
+        to[0] = (int8_t)low;
+        to[bytes] = (int8_t)high;
+        to[2 * bytes] = (int8_t)(low + high);
+    }
+}
+
+bool ef_centers_round(ef_centers *centers, ef_rounding_form form) {
+    const uint32_t k = centers->n_clusters, d = centers->n_columns;
+    if (form == EF_NOT_ROUNDED || k < LEAST_ROUNDED || d < ef_rounded_columns(form))
+        return true;
+    const size_t n_tiles = ef_rounded_tiles(d, form);
+    const size_t n_rows = (k + EF_ROUNDED_ROWS - 1) / EF_ROUNDED_ROWS * EF_ROUNDED_ROWS;
+    int8_t *const tiles = ef_alloc_aligned(n_rows, n_tiles * (size_t)form * EF_ROUNDED_BYTES);
+    if (tiles == NULL)
+        return false;
+    memset(tiles, 0, n_rows * n_tiles * (size_t)form * EF_ROUNDED_BYTES);
+    double norm2 = 1.0, most = 1.0, left2 = 0.0;
+    for (uint32_t c = 0; c < k; c++) {
+        double square = 0.0;
+        for (uint32_t j = 0; j < d; j++) {
+            const double v = (double)centers->grid[(size_t)c * d + j] - (double)centers->origin[j];
+            square += v * v;
+            most = larger_of(most, size_of(v));
+        }
+        norm2 = larger_of(norm2, square);
+    }
+    const double norm = root_above(norm2) * (1.0 + 0x1p-20);
+    const double limit = form == EF_WORDS ? EF_MOST_WORD : EF_MOST_LIMBS;
+    const double scale = EF_MOST_ROUNDED / larger_of(norm, EF_MOST_ROUNDED / limit * most);
+    for (uint32_t c = 0; c < k; c++) {
+        double square = 0.0;
+        for (uint32_t j = 0; j < d; j++) {
+            const double v = (double)centers->grid[(size_t)c * d + j] - (double)centers->origin[j];
+            const int32_t b = (int32_t)(v * scale + (v < 0.0 ? -0.5 : 0.5));
+            const double left = v * scale - (double)b;
+            put_rounded(tiles, form, n_tiles, c, j, b);
+            square += left * left;
+        }
+        left2 = larger_of(left2, square);
+    }
+    const double left = root_above(left2) * (1.0 + 0x1p-20) / scale;
+    centers->rounded = tiles;
+    centers->rounded_step = (float)(2.0 / scale);
+    centers->rounded_part = (float)(2.004 * left + 0x1p-20 * (norm + left));
+    centers->rounded_rest = (float)(2.004 * norm);
+    centers->rounded_bias = (float)(0x1p-21 * norm * norm);
+    return true;
+}
+
 void ef_centers_free(ef_centers *centers) {
+    ef_free(centers->rounded);
+    centers->rounded = NULL;
     ef_free(centers->tiles);
     ef_free(centers->bias);
     ef_free(centers->folded);

@@ -66,6 +66,33 @@
  * 1 + (d + 4) u. So |g - m| is at most
  *
  *     (1 + 2 (d + 8) u) root + 1.6 sqrt(d) + 4 u (|p| + |v|).
+ *
+ * Rounding. Processors multiply short integers quicker than floats. Tables that make use of it
+ * (panel_words.h) round rows and centroids to whole numbers a and b of 16 bits or less,
+ *
+ *     y = a / t + e,    V = b / T + f,
+ *
+ * with one t for each row and one T for all centroids, and compute |V|^2 - 2 a.b / (t T). Since
+ * y.V = (a / t).(b / T) + (a / t).f + e.V, that differs from the score by at most
+ *
+ *     2 |a / t| |f| + 2 |e| |V|,    |a / t| <= |y| + |e|.
+ *
+ * The products have no error: t <= 46000 / |y| and T <= 46000 / |V|, where |y| was measured to
+ * (d + 2) u / 2 < 0.001. So |a| and |b|, whose coordinates were rounded by 1/2 at most, are below
+ * 46000 * 1.001 + sqrt(d) / 2 < 46138, and sum |a_j b_j| < 46138^2 < 2^31: no sum of products
+ * overflows 32 bits, in whatever order, and whatever overflows on the way to a.b does no harm to
+ * its lower 32 bits, which are all there is of it.
+ *
+ * What was rounded off is measured. Of a row: z_j = y_j t, which has a relative error of u, leaves
+ * r_j = z_j - a_j, which is exact; so t |e_j| <= |r_j| + u t |y_j| and |e| <= |r| / t + u |y|. Of a
+ * centroid: f in double. The operations that make a score of a.b (its conversion, 2 / (t T) with
+ * three roundings, the multiplication, |V|^2 and its addition) cost less than
+ * 6 u (|V|^2 + 2 |a / t| |b / T|). The kernel uses, with the largest |V| and |f| of all centroids,
+ *
+ *     E = 1.002 (2 |a / t| |f| + 2 |e| |V|) + 8 u (|V|^2 + 2 |a / t| (|V| + |f|)),
+ *
+ * in float32; 1.002 covers what |y| and |r| are off by, 8 instead of 6 the limit's rounding. That is
+ * some 2^-12 |y| |V|.
  */
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
@@ -100,7 +127,26 @@ typedef struct ef_centers {
     float *folded_origin; /* q + m; part of `folded` */
     float folded_norm; /* |g - m| is at most folded_norm_factor times what was measured, and this */
     float folded_norm_factor;
+
+    /* Rounded; only many clusters and columns are. Tiles of EF_ROUNDED_ROWS clusters by EF_ROUNDED_BYTES,
+     * those of a cluster one after another; with limbs, three for the same columns. What lies
+     * beyond the last cluster or column is 0. */
+    int8_t *rounded;    /* b, or NULL */
+    float rounded_step; /* 2 / T */
+    float rounded_part; /* E = rounded_part |a / t| + rounded_rest |e| + rounded_bias */
+    float rounded_rest;
+    float rounded_bias;
 } ef_centers;
+
+/* What coordinates are rounded to, if at all: a word of 16 bits, or three bytes, which are the two
+ * limbs of l + 128 h and their sum. */
+typedef enum ef_rounding_form { EF_NOT_ROUNDED, EF_WORDS = 1, EF_LIMBS = 3 } ef_rounding_form;
+
+#define EF_MOST_WORD 32767
+#define EF_MOST_LIMBS 8127      /* 63 + 128 * 63: sums of two limbs are bytes as well */
+#define EF_MOST_ROUNDED 46000.0 /* of |y| t and |V| T */
+#define EF_ROUNDED_ROWS 16
+#define EF_ROUNDED_BYTES 64
 
 /* Makes `centers` ready for a table with tiles of at most `tile` clusters. False if memory is
  * short. Cost O(k d). */
@@ -116,7 +162,19 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
  * `reach` makes use. */
 bool ef_centers_fold_to_zero(ef_centers *centers, const ef_map *map, int64_t most_square);
 
+/* Rounds the centroids for a table that asks for it, if it is of use: `assign` is quicker
+ * then. False if memory is short. Cost O(k d). */
+bool ef_centers_round(ef_centers *centers, ef_rounding_form form);
+
 void ef_centers_free(ef_centers *centers);
+
+/* How many columns a tile holds, and how many tiles hold all columns of a cluster once. */
+static inline size_t ef_rounded_columns(ef_rounding_form form) {
+    return form == EF_WORDS ? EF_ROUNDED_BYTES / 2 : EF_ROUNDED_BYTES;
+}
+static inline size_t ef_rounded_tiles(size_t n_columns, ef_rounding_form form) {
+    return (n_columns + ef_rounded_columns(form) - 1) / ef_rounded_columns(form);
+}
 
 /* How many clusters the tile that begins with cluster `first` has. */
 static inline uint32_t ef_centers_tile(const ef_centers *centers, uint32_t first) {

@@ -14,6 +14,17 @@ extern const ef_kernels ef_kernels_avx2;
 #if defined(EF_HAVE_AVX512)
 extern const ef_kernels ef_kernels_avx512;
 #endif
+#if defined(EF_HAVE_VNNI)
+extern const ef_kernels ef_kernels_vnni;
+#endif
+#if defined(EF_HAVE_AMX)
+extern const ef_kernels ef_kernels_amx;
+bool ef_amx_works(void);
+#endif
+#if defined(EF_HAVE_AMX_PLAIN)
+extern const ef_kernels ef_kernels_amx_plain;
+bool ef_amx_plain_works(void);
+#endif
 #if defined(EF_HAVE_NEON)
 extern const ef_kernels ef_kernels_neon;
 #endif
@@ -23,8 +34,14 @@ typedef struct candidate {
     bool (*usable)(void); /* NULL: everywhere */
 } candidate;
 
-/* The best comes first; the reference runs everywhere and ends the list. */
+/* The best comes first; the reference runs everywhere and ends the search. */
 static const candidate candidates[] = {
+#if defined(EF_HAVE_AMX)
+    {&ef_kernels_amx, ef_amx_works},
+#endif
+#if defined(EF_HAVE_VNNI)
+    {&ef_kernels_vnni, ef_cpu_has_vnni},
+#endif
 #if defined(EF_HAVE_AVX512)
     {&ef_kernels_avx512, ef_cpu_has_avx512},
 #endif
@@ -35,6 +52,9 @@ static const candidate candidates[] = {
     {&ef_kernels_neon, NULL}, /* every 64-bit ARM processor has it */
 #endif
     {&ef_kernels_ref, NULL},
+#if defined(EF_HAVE_AMX_PLAIN)
+    {&ef_kernels_amx_plain, ef_amx_plain_works}, /* only by name */
+#endif
 };
 
 #define N_CANDIDATES (sizeof candidates / sizeof candidates[0])
@@ -51,7 +71,8 @@ const ef_kernels *ef_kernels_find(const char *name) {
 }
 
 const char *const *ef_kernels_names(void) {
-    static const char *const names[] = {"ref", "avx2", "avx512", "neon", NULL};
+    static const char *const names[] = {"ref", "avx2",      "avx512", "vnni",
+                                        "amx", "amx_plain", "neon",   NULL};
     return names;
 }
 

@@ -29,7 +29,8 @@ typedef struct ef_point {
 
 typedef struct ef_kernels {
     const char *name;
-    uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
+    uint32_t tile;              /* most clusters that one inner loop of `nearest` works on */
+    ef_rounding_form rounds_to; /* what `assign` can make use of (ef_centers_round) */
 
     /* panel = the values on the grid. Only the first n_rows (1 to 16) rows of `values` count; in
      * the result the others repeat the first. */
@@ -156,10 +157,11 @@ typedef struct ef_kernels {
 /* Of up to so many clusters `assign` keeps the scores of two panels. */
 #define EF_MOST_KEPT (1u << 14)
 
-/* A panel; and for each cluster, and each tile or half of one, a number of each of 32 rows. */
+/* A panel, or two that are rounded; and for each cluster, and each tile or half of one, a number of
+ * each of 32 rows. */
 static inline size_t ef_assign_room(uint32_t n_clusters, uint32_t n_columns) {
     const size_t n_kept = n_clusters <= EF_MOST_KEPT ? n_clusters : 0;
-    return EF_PANEL * ((size_t)n_columns + 2 * (n_kept + n_kept / 2 + 1));
+    return EF_PANEL * (2 * ((size_t)n_columns + 63) + 2 * (n_kept + n_kept / 2 + 1));
 }
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */

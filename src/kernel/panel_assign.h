@@ -166,11 +166,20 @@ static size_t list_rows(const uint16_t *differ, size_t n_panels, uint16_t *rows)
 
 #include "kernel/panel_many.h"
 
+#ifdef WORDS_OF
+#define LINE EF_ROUNDED_BYTES /* sixteen rows, four bytes of each */
+#define ROUNDED_TILE ((size_t)EF_ROUNDED_ROWS * LINE)
+#include WORDS_OF
+
+#include "kernel/x86/panel_words.h"
+#endif
+
 static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
                        size_t n_rows, const uint32_t *labels, float *room, uint32_t *nearest_of,
                        uint16_t *movers, size_t *n_movers, float *margins) {
     uint16_t differ[EF_RUN];
     unsigned n_open = 0;
+    bool rounds = centers->rounded != NULL;
     size_t p = 0;
     if (centers->folds) {
         p = n_rows / EF_PANEL;
@@ -183,7 +192,13 @@ static unsigned assign(const ef_centers *centers, const ef_map *map, const float
         const bool keeps = centers->n_clusters <= EF_MOST_KEPT;
         const size_t rest = n_rows - at, most = keeps ? SIDE : EF_PANEL;
         n = rest < most ? rest : most;
-        if (keeps)
+#ifdef WORDS_OF
+        rounds = rounds && keeps &&
+                 assign_rounded(centers, map, from, n, room, nearest_of + at, far, &n_open);
+#endif
+        if (rounds)
+            ;
+        else if (keeps)
             n_open += assign_side(centers, map, from, n, room, nearest_of + at, far);
         else
             n_open += nearest(centers, map, from, (unsigned)n,

@@ -165,6 +165,9 @@ extern const ef_kernels TABLE;
 const ef_kernels TABLE = {
     .name = TABLE_NAME,
     .tile = TILE,
+#ifdef WORDS_OF
+    .rounds_to = FORM,
+#endif
     .snap = snap,
     .nearest = nearest,
     .assign = assign,

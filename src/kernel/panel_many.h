@@ -127,6 +127,19 @@ static size_t score_all(const ef_centers *centers, const ef_map *map, const floa
     return n_bands;
 }
 
+/* Takes the clusters of a band that are within a row's limit: each adds ONE_NEAR and its number. */
+LANE_OP void add_near(const float *scores, uint32_t first, uint32_t width, const float *least,
+                      const vf limit[VECTORS], vu near[VECTORS]) {
+    unsigned any = 0;
+    for (unsigned v = 0; v < VECTORS; v++)
+        any |= vm_bits(vf_at_most(vf_load(least + v * LANES), limit[v]));
+    for (uint32_t i = first; any != 0 && i < first + width; i++)
+        for (unsigned v = 0; v < VECTORS; v++) {
+            const vf score = vf_load(scores + (size_t)i * SIDE + v * LANES);
+            near[v] = vu_add_where(vf_at_most(score, limit[v]), near[v], vu_set1(ONE_NEAR + i));
+        }
+}
+
 /* The label of each row, and ONE_NEAR for every cluster but one that is within its limit. */
 static void find_near(const ef_centers *centers, const float *scores, const float *least,
                       const vf limit[VECTORS], uint32_t near_of[SIDE]) {
@@ -137,15 +150,7 @@ static void find_near(const ef_centers *centers, const float *scores, const floa
         width = ef_centers_tile(centers, first);
         for (uint32_t c = 0, wide; c < width; c += wide, least += SIDE) {
             wide = band_width(c, width);
-            unsigned any = 0;
-            for (unsigned v = 0; v < VECTORS; v++)
-                any |= vm_bits(vf_at_most(vf_load(least + v * LANES), limit[v]));
-            for (uint32_t i = first + c; any != 0 && i < first + c + wide; i++)
-                for (unsigned v = 0; v < VECTORS; v++) {
-                    const vf score = vf_load(scores + (size_t)i * SIDE + v * LANES);
-                    near[v] =
-                        vu_add_where(vf_at_most(score, limit[v]), near[v], vu_set1(ONE_NEAR + i));
-                }
+            add_near(scores, first + c, wide, least, limit, near);
         }
     }
     for (unsigned v = 0; v < VECTORS; v++)

@@ -138,6 +138,7 @@ static const config configs[] = {
     {"large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0, 0.2, 0,
      NULL},
     {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0, NULL},
+    {"many clusters", GAUSSIAN, 1200, 67, 0, 1, LLOYD, 75, 4, MINMAX, RESEED, 0, 0, 0, NULL},
     {"no rows", LARGE, 0, 3, 0, 1, QUANTIZED, 4, 10, MINMAX, RESEED, 0, 0.2, 0, NULL},
     {"pyramid", GAUSSIAN, 4800, 25, 0, 1, PYRAMID, 4, 10, NONE, RESEED, 0, 0, 0, &five_starts},
     {"pyramid as lloyd", GAUSSIAN, 1600, 25, 0, 1, PYRAMID, 5, 10, NONE, RESEED, 0, 0, 0,
@@ -197,6 +198,7 @@ static const char *const frozen[N_CONFIGS] = {
     /* large and weighted */ "b3fe49ef9593c161fd1feba417a649c5b66d4e19c4df79bc4a5abea2dd52dab4",
     /* more clusters than rows */
     "f7974ba85d54f361bffcf9588606a74e29b80ac18cb4d2ab7625bbda1ecca4b3",
+    /* many clusters */ "78c4603bfbb24e4729cf3dd0a03e80219134d12d730459f1e0239a6e07142230",
     /* no rows */ "3255bf4968c893d8a5394b73c194e90bb00dfadad5684dbf1945b354ac7fed29",
     /* pyramid */ "5a1f4bad9d6a73cdde927482ce1538ab69f23c36f54ce48480ee7715839562f8",
     /* pyramid as lloyd */ "f14db54bca9a48911e1869bd613bc55835866c5b19739eff8cf2530e321931e9",

@@ -201,6 +201,7 @@ static void ask(const ef_kernels *table, const problem *p, int64_t most_square, 
     ef_centers centers;
     assert_true(ef_centers_init(&centers, p->grid, p->k, p->d, table->tile));
     assert_true(ef_centers_fold(&centers, &p->map, most_square));
+    assert_true(ef_centers_round(&centers, table->rounds_to));
     out->folds = centers.folds;
     out->n_open = table->assign(&centers, &p->map, p->values, p->n_rows, p->labels, panel,
                                 out->nearest, out->movers, &out->n_movers, out->margins);
@@ -297,6 +298,20 @@ static void labels_are_the_references_with_many_clusters(void **state) {
         check(2, EF_MOST_KEPT, 17, PLAIN, (place)where);
         check(2, EF_MOST_KEPT + 1, 17, PLAIN, (place)where);
     }
+}
+
+/* Clusters and columns that are many enough to be rounded, around whole tiles of them. */
+static void labels_are_the_references_when_rounded(void **state) {
+    (void)state;
+    static const uint32_t columns[] = {31, 32, 33, 63, 64, 65, 96, 97, 127, 128, 129, 130, 131};
+    static const uint32_t clusters[] = {63, 64, 65, 71, 72, 79, 80, 81, 97, 130};
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
+        for (size_t k = 0; k < sizeof clusters / sizeof clusters[0]; k++)
+            for (int how = 0; how < N_KINDS; how++)
+                for (int where = 0; where < N_PLACES; where++)
+                    check(columns[c], clusters[k], 1 + below(70), (kind)how, (place)where);
+    check(EFFACE_MAX_COLUMNS, 66, 17, PLAIN, ANYWHERE);
+    check(EFFACE_MAX_COLUMNS, 66, 17, MINMAX, CORNERS);
 }
 
 /* All that look for the nearest center, for sixteen rows that have the same one. */
@@ -431,6 +446,7 @@ int main(void) {
         cmocka_unit_test(labels_are_the_references),
         cmocka_unit_test(labels_are_the_references_with_many_columns),
         cmocka_unit_test(labels_are_the_references_with_many_clusters),
+        cmocka_unit_test(labels_are_the_references_when_rounded),
         cmocka_unit_test(rounding_does_its_worst),
         cmocka_unit_test(margins_are_of_use),
         cmocka_unit_test(folding_is_for_maps_that_can_be_folded),

@@ -56,7 +56,8 @@ efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
     p.room = ef_alloc_aligned(p.passes.n_workers, ef_assign_room(by->n, d) * sizeof *p.room);
     bool fits = p.room != NULL &&
                 ef_centers_init(&p.centers, by->centers, by->n, d, p.passes.kernels->tile);
-    fits = fits && ef_centers_fold(&p.centers, by->map, (int64_t)d * EF_GRID_MAX * EF_GRID_MAX);
+    fits = fits && ef_centers_fold(&p.centers, by->map, (int64_t)d * EF_GRID_MAX * EF_GRID_MAX) &&
+           ef_centers_round(&p.centers, p.passes.kernels->rounds_to);
     memset(segments, 0, data->n_rows * sizeof *segments); /* kernels compare with what is there */
     status =
         fits ? ef_passes_run(&p.passes, operations, find_panels, &p, error) : ef_fail_memory(error);

@@ -207,7 +207,8 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->passes.map->n_columns,
                          space->passes.kernels->tile))
         return ef_fail_memory(error);
-    if (!ef_centers_fold(&centers, space->passes.map, space->most_square)) {
+    if (!ef_centers_fold(&centers, space->passes.map, space->most_square) ||
+        !ef_centers_round(&centers, space->passes.kernels->rounds_to)) {
         ef_centers_free(&centers);
         return ef_fail_memory(error);
     }
