@@ -52,6 +52,9 @@ static const set_shape sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
 /* The same, and the labels that it keeps are dropped, or not. */
 static const set_shape with_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
 static const set_shape no_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
+/* The same, and the model keeps the trial of its starts; or everything that it keeps is dropped. */
+static const set_shape with_trial = {100, 3, 5, 6, 1, true, false, 0.125, false};
+static const set_shape no_trial = {100, 3, 5, 6, 1, true, false, 0.125, false};
 /* Two clusters for seven places: the starts of pyramid come out so alike that a row makes another
  * the best. */
 static const set_shape alike = {100, 3, 2, 2, 1, true, false, 0.0625, false};
@@ -190,6 +193,18 @@ static void make_margins(scene *s) {
     assert_non_null(inside(s->model)->kept->margins);
 }
 
+/* The same until the starts have been run again. */
+static void make_trial(scene *s) {
+    uint64_t id = s->shape->n;
+    while (inside(s->model)->kept->trial == NULL && id > s->shape->n - 20) {
+        id--;
+        assert_int_equal(efface_model_forget(s->model, s->data,
+                                             &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+                         EFFACE_OK);
+    }
+    assert_non_null(inside(s->model)->kept->trial);
+}
+
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
     memset(s, 0, sizeof *s);
     s->shape = shape;
@@ -213,7 +228,9 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         make_margins(s);
     if (shape == &no_margins)
         inside(s->model)->params.lloyd.keep_margins = 0;
-    if (shape == &no_margins || shape == &no_labels)
+    if (shape == &with_trial || shape == &no_trial)
+        make_trial(s);
+    if (shape == &no_margins || shape == &no_labels || shape == &no_trial)
         ef_kept_drop(inside(s->model));
     assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);

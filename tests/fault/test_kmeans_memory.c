@@ -235,7 +235,8 @@ static long retry_every(void) {
 
 /* Failures of models that keep something, and do not, are counted, so these always begin anew. */
 static bool retries(const set_shape *shape, long n) {
-    const bool counted = shape->margins || shape == &with_labels || shape == &no_labels;
+    const bool counted = shape->margins || shape == &with_labels || shape == &no_labels ||
+                         shape == &with_trial || shape == &no_trial;
     return shape->thorough && (counted || n % retry_every() == 0);
 }
 
@@ -362,8 +363,8 @@ static void find_candidates(operation op, const set_shape *shape, int method,
 }
 
 static bool is_for_pyramid(const set_shape *shape) {
-    return shape == &sampled || shape == &two_sampled || shape == &alike || shape == &whole ||
-           shape->rate == 0.0;
+    return shape == &sampled || shape == &with_trial || shape == &two_sampled || shape == &alike ||
+           shape == &whole || shape->rate == 0.0;
 }
 
 /* Some sets are for trees alone, some for other methods; one tree is enough for threads. */
@@ -395,6 +396,8 @@ static bool is_expected(const set_shape *shape, int method, int place, operation
     if (shape == &alike) /* everything: by the number of rows in the sample */
         return place == UNTOUCHED || place == SAMPLE || place == JURY || place == LATER ||
                place == EVERYTHING;
+    if (shape == &with_trial) /* starts that follow look at few rows, as if they were not run */
+        return place == UNTOUCHED || place == JURY;
     if (shape == &whole)
         return place == SAMPLE;
     if (shape == &unsampled)
@@ -462,6 +465,8 @@ static void forget_fails(void **state) {
     fail_changes(op_forget, "forget", &sampled);
     fail_changes(op_forget_batch, "forget a batch", &sampled);
     fail_changes(op_forget_owner, "forget an owner", &sampled);
+    fail_changes(op_forget, "forget", &with_trial);
+    fail_changes(op_forget_batch, "forget a batch", &with_trial);
     fail_changes(op_forget, "forget", &with_margins);
     fail_changes(op_forget_batch, "forget a batch", &with_margins);
     fail_changes(op_forget, "forget", &derived);
@@ -510,6 +515,13 @@ static void labels_fail_nothing(void **state) {
     fails_no_more(PYRAMID, &with_labels, &no_labels, 3);
 }
 
+static void a_trial_fails_nothing(void **state) {
+    (void)state;
+    const long spared = seen.spared;
+    fails_no_more(PYRAMID, &with_trial, &no_trial, 5);
+    assert_true(seen.spared >= spared + 60); /* what the starts take to follow these requests */
+}
+
 static void preview_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_preview, "preview");
@@ -527,6 +539,7 @@ static void learn_fails(void **state) {
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
     fail_changes(op_learn, "learn", &sampled);
+    fail_changes(op_learn, "learn", &with_trial);
     fail_changes(op_learn, "learn", &alike);
     fail_changes(op_learn, "learn", &unsampled);
     fail_changes(op_learn, "learn the first row that a sample needs", &next_sampled);
@@ -539,6 +552,7 @@ static void update_fails(void **state) {
     for_both(fail_changes, op_update, "update");
     fail_changes(op_update, "update", &derived);
     fail_changes(op_update, "update", &sampled);
+    fail_changes(op_update, "update", &with_trial);
     fail_changes(op_update, "update", &alike);
     fail_changes(op_update, "update", &unsampled);
     fail_changes(op_update, "update", &scattered);
@@ -578,6 +592,7 @@ int main(void) {
         cmocka_unit_test(forget_fails),
         cmocka_unit_test(margins_fail_nothing),
         cmocka_unit_test(labels_fail_nothing),
+        cmocka_unit_test(a_trial_fails_nothing),
         cmocka_unit_test(preview_fails),
         cmocka_unit_test(learn_fails),
         cmocka_unit_test(update_fails),

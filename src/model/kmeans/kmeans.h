@@ -84,6 +84,7 @@ typedef struct ef_kmeans {
     const bool *ignored;  /* columns that are as if all their values were 0, or NULL: none; it is
                              another's, and outlives the model */
     struct ef_tree *tree; /* for tree only; it has all the rest, but plan, domain and totals */
+    bool is_start;        /* of a pyramid: plan and domain are those of another model (trial.h) */
     ef_kmeans_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -163,6 +164,10 @@ static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params, con
 /* Keeps the parameters in the model, with copies of what they refer to. */
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params,
                              uint32_t n_columns, efface_error *error);
+
+/* A fit with the parameters of a model of pyramid, the seeds of whose pilot are those of the rows. */
+efface_status ef_kmeans_fit_piloted(const efface_data *data, const ef_kmeans *model,
+                                    ef_kmeans **out, efface_error *error);
 
 /* `fresh` takes the place of `model`, and what that was is released. */
 void ef_kmeans_become(ef_kmeans *model, ef_kmeans *fresh);

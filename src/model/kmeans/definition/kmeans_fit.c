@@ -98,12 +98,24 @@ efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32
 
 /* ---------------------------------------------------------------- fit */
 
-/* The seeds and all levels. Greedy seeding leaves the partition of level 0. */
-static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+/* Room for the seeds, and for what rounds of greedy seeding come to. */
+static efface_status make_room_for_seeds(ef_kmeans *model, efface_error *error) {
+    const uint32_t k = model->plan.n_clusters;
+    model->seeds = ef_alloc_zero(k, sizeof *model->seeds);
+    const bool fits = !ef_keeps_rounds(&model->plan) ||
+                      ef_rounds_init(&model->rounds, k != 0 ? k - 1 : 0, model->plan.candidates,
+                                     model->domain.map.n_columns);
+    return model->seeds != NULL && fits ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* Greedy seeding leaves the partition of level 0. */
+efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
     bool has_labels = false;
     ef_level *const level = ef_kmeans_add_level(model, false);
     efface_status status =
-        level != NULL ? ef_builder_prepare(builder, model, error) : ef_fail_memory(error);
+        level != NULL ? make_room_for_seeds(model, error) : ef_fail_memory(error);
+    EF_THEN(status, ef_builder_prepare(builder, model, error));
+    builder->previous = NULL;
     if (status == EFFACE_OK && model->plan.candidates > 1)
         status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)
@@ -114,16 +126,17 @@ static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, effac
     return status == EFFACE_OK ? ef_make_levels(builder, model, 0, 0, error) : status;
 }
 
-/* Pyramid: the pilot, the starts on its sample, and the levels. */
+/* Pyramid: the pilot, the starts on its sample, and the levels. `known`, unless NULL, has the seeds
+ * of the pilot. */
 static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
-                                  efface_error *error) {
+                                  const ef_pilot *known, efface_error *error) {
     const size_t n = builder->data->n_rows;
     ef_level *const level = ef_kmeans_add_level(model, false);
     uint8_t *const marks = ef_alloc(n, sizeof *marks);
     efface_status status = level != NULL && marks != NULL
-                               ? ef_pilot_make(builder, model, marks, error)
+                               ? ef_pilot_make(builder, model, known, marks, error)
                                : ef_fail_memory(error);
-    EF_THEN(status, ef_starts_run(&model->starts, model, builder->data, marks, error));
+    EF_THEN(status, ef_starts_run(&model->starts, model, builder->data, marks, NULL, error));
     if (status != EFFACE_OK) {
         ef_free(marks);
         return status;
@@ -136,11 +149,12 @@ static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
 }
 
 /* Seeds and levels of a model that has at least one row. */
-static efface_status make_all(ef_kmeans *model, const efface_data *data, efface_error *error) {
+static efface_status make_all(ef_kmeans *model, const efface_data *data, const ef_pilot *known,
+                              efface_error *error) {
     ef_level_builder builder = {.data = data};
     const efface_status status = model->plan.method == EFFACE_METHOD_PYRAMID
-                                     ? make_pyramid(&builder, model, error)
-                                     : make_run(&builder, model, error);
+                                     ? make_pyramid(&builder, model, known, error)
+                                     : ef_make_run(&builder, model, error);
     ef_builder_free(&builder);
     return status;
 }
@@ -168,8 +182,10 @@ static double expected_work(const ef_kmeans *model, const efface_data *data) {
             (double)ef_seed_operations(plan, data->n_columns));
 }
 
-efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
-                            const bool *ignored, ef_kmeans **out, efface_error *error) {
+/* `known`, unless NULL, has the seeds of the pilot. */
+static efface_status fit_knowing(const efface_data *data, const efface_kmeans_params *params,
+                                 const bool *ignored, const ef_pilot *known, ef_kmeans **out,
+                                 efface_error *error) {
     const efface_kmeans_params used = ef_params_used(params);
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
@@ -195,17 +211,11 @@ efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params 
     if (used.method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
-    } else if (model->plan.method != EFFACE_METHOD_PYRAMID) {
-        model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
-        const uint32_t k = model->plan.n_clusters;
-        const bool fits = !ef_keeps_rounds(&model->plan) ||
-                          ef_rounds_init(&model->rounds, k != 0 ? k - 1 : 0, model->plan.candidates,
-                                         data->n_columns);
-        if (model->seeds == NULL || !fits)
-            status = ef_fail_memory(error);
+    } else if (model->n_rows == 0) {
+        status = make_room_for_seeds(model, error); /* none */
     }
     if (status == EFFACE_OK && model->n_rows != 0 && used.method != EFFACE_METHOD_TREE)
-        status = make_all(model, data, error);
+        status = make_all(model, data, known, error);
     if (status == EFFACE_OK)
         ef_tell(model->plan.interrupt.progress, 1.0);
 out:
@@ -215,4 +225,14 @@ out:
     else
         *out = model;
     return status;
+}
+
+efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
+                            const bool *ignored, ef_kmeans **out, efface_error *error) {
+    return fit_knowing(data, params, ignored, NULL, out, error);
+}
+
+efface_status ef_kmeans_fit_piloted(const efface_data *data, const ef_kmeans *model,
+                                    ef_kmeans **out, efface_error *error) {
+    return fit_knowing(data, &model->params, model->ignored, &model->pilot, out, error);
 }

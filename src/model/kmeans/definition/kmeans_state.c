@@ -21,7 +21,8 @@ void ef_kmeans_free(ef_kmeans *model) {
     ef_kept_free(model->kept);
     ef_free(model->params_block);
     ef_tree_free(model->tree);
-    ef_domain_free(&model->domain);
+    if (!model->is_start)
+        ef_domain_free(&model->domain);
     ef_free(model);
 }
 

@@ -150,6 +150,10 @@ efface_status ef_by_margins(ef_level_builder *builder, ef_kmeans *model, uint32_
 efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error);
 
+/* Makes the seeds and all levels of a model of lloyd or quantized, which has none. The builder may
+ * have made other models of the same rows before. */
+efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error);
+
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
 efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
@@ -157,9 +161,9 @@ efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32
 
 /* ------------------------------------------------------------------ pyramid */
 
-/* Makes the pilot, and the marks of all rows. */
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks,
-                            efface_error *error);
+/* Makes the pilot, and the marks of all rows. `known`, unless NULL, has its seeds. */
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, const ef_pilot *known,
+                            uint8_t *marks, efface_error *error);
 
 /* Makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
 efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks, bool *fits,
@@ -167,9 +171,10 @@ efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t
 
 /* Runs the starts and lets the jury judge, with the rows of `data` that are marked (a code may have
  * other bits, too). Notes the weight of the jury in the pilot, and counts the work in the model. On
- * success the caller has `starts` to release. */
+ * success the caller has `starts` to release, and *kept, unless kept is NULL, may become the trial
+ * (trial.h), for the starts to follow changes. */
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
-                            const uint8_t *codes, efface_error *error);
+                            const uint8_t *codes, struct ef_trial **kept, efface_error *error);
 
 /* The start with the smallest loss. */
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);

@@ -373,7 +373,7 @@ static void change_pilot(ef_revision *r, size_t i) {
     int64_t distance;
     ef_snap_changed(r, i, r->point);
     const uint32_t nearest =
-        ef_pilot_nearest(&m->pilot, k, m->domain.map.n_columns, r->point, &distance);
+        ef_nearest_point(m->pilot.points, k, m->domain.map.n_columns, r->point, &distance);
     const ef_rank rank = ef_rank_of(&m->pilot, k, nearest, row->weight, distance,
                                     ef_member_zeros(m->plan.seed, row->id));
     r->ranks[i] = rank;
@@ -412,6 +412,7 @@ static void look_at_pilot(ef_revision *r) {
         if (next->counts[c] != pilot->counts[c])
             stands &= ef_log_up((ef_u128)next->counts[c]) == ef_log_up((ef_u128)pilot->counts[c]);
     r->refit = !stands || !ef_shift_stands(next, r->next.plan.wanted);
+    r->pilot_stands = r->refit;
     r->reason = r->refit ? EF_REASON_RATE : EF_REASON_NONE;
     r->resample |= ef_weight_cut(next->jury_weight) != ef_weight_cut(pilot->jury_weight);
 }
@@ -493,7 +494,8 @@ static bool take_memory(ef_revision *r) {
 
 efface_status ef_look(ef_revision *r, efface_error *error) {
     efface_status status = ef_kernels_require(&r->kernels, error);
-    EF_THEN(status, look_at_plan(r, error));
+    if (!r->model->is_start) /* nothing of them follows from the rows of the sample */
+        EF_THEN(status, look_at_plan(r, error));
     if (status != EFFACE_OK || r->refit || r->model->n_levels == 0)
         return status;
     if (!take_memory(r))

@@ -22,6 +22,7 @@
 #include "base/memory/memory.h"
 #include "base/random/tape.h"
 #include "model/kmeans/definition/tree.h"
+#include "model/kmeans/sampling/trial.h"
 
 #include <assert.h>
 #include <string.h>
@@ -53,6 +54,8 @@ static void follow_rows(const ef_revision *r, ef_kept *kept, uint32_t known) {
         !ef_kept_labels_follow(&kept->labels, change, r->data->n_rows, ef_labels_at(r, 0), r->ranks,
                                r->model->pilot.shift))
         ef_kept_labels_free(&kept->labels);
+    if (kept->trial != NULL && !r->resample) /* resample does it */
+        (void)ef_trial_follow(&kept->trial, r, NULL);
     for (uint32_t t = 0; t < kept->n_margins; t++) {
         if (kept->margins[t].tiers == NULL)
             continue;
@@ -105,8 +108,27 @@ static efface_status mark_rows(ef_revision *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- build */
 
-/* Pyramid: runs the starts again. Where that ends up with the same centers, all else is as if no
- * row of the sample had changed. */
+/* Pyramid: lets the starts follow, or runs them again. */
+static efface_status run_starts(ef_revision *r, efface_error *error) {
+    ef_kmeans *const next = &r->next;
+    ef_kept *const kept = ef_kept_get(next);
+    ef_trial **const trial = kept != NULL ? &kept->trial : NULL;
+    efface_status status = EFFACE_OK;
+    if (trial != NULL && *trial != NULL)
+        status = ef_trial_follow(trial, r, error);
+    if (status == EFFACE_OK && trial != NULL && *trial != NULL)
+        return ef_trial_tell_all(*trial, &next->starts, &next->work, error);
+    const ef_kept_labels *const labels = ef_labels_kept(next);
+    if (status == EFFACE_OK && labels == NULL)
+        status = mark_rows(r, error);
+    if (status != EFFACE_OK)
+        return status;
+    const uint8_t *const codes = labels != NULL ? labels->codes : r->marks;
+    return ef_starts_run(&next->starts, next, r->data, codes, trial, error);
+}
+
+/* Pyramid: finds the starts. Where that ends up with the same centers, all else is as if no row of
+ * the sample had changed. */
 static efface_status resample(ef_revision *r, ef_kmeans *model, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const size_t n_values = (size_t)model->plan.n_clusters * model->domain.map.n_columns;
@@ -115,11 +137,7 @@ static efface_status resample(ef_revision *r, ef_kmeans *model, efface_error *er
         take_kept(r, model);
         status = agree_on_labels(r, error);
     }
-    const ef_kept_labels *const kept = ef_labels_kept(next);
-    if (status == EFFACE_OK && kept == NULL)
-        status = mark_rows(r, error);
-    EF_THEN(status, ef_starts_run(&next->starts, next, r->data,
-                                  kept != NULL ? kept->codes : r->marks, error));
+    EF_THEN(status, run_starts(r, error));
     if (status != EFFACE_OK)
         return status;
     next->start = ef_starts_best(model->plan.starts, next->starts.losses);
@@ -315,7 +333,9 @@ static ef_revision begin_revision(const ef_kmeans *model, const ef_counts *count
 
 static efface_status refit_revision(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
-    const efface_status status = ef_kmeans_fit(r->data, &m->params, m->ignored, &r->fresh, error);
+    const efface_status status =
+        r->pilot_stands ? ef_kmeans_fit_piloted(r->data, m, &r->fresh, error)
+                        : ef_kmeans_fit(r->data, &m->params, m->ignored, &r->fresh, error);
     if (status == EFFACE_OK && ef_was_rebuilt(m) && ef_kept_get(r->fresh) != NULL)
         r->fresh->kept->was_rebuilt = true;
     return status;
@@ -520,6 +540,8 @@ void ef_revision_commit(ef_revision *r, ef_kmeans *m) {
     if (r->resample && labels != NULL)
         ef_kept_labels_forget(labels, r->change, &m->domain.map, m->plan.n_clusters);
     /* Which columns are coarse may have changed though the map did not. */
+    if (m->is_start)
+        return;
     const ef_domain old = m->domain;
     m->domain = r->domain;
     r->domain = old;

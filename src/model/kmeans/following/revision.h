@@ -38,6 +38,7 @@ typedef struct ef_revision {
     /* What was found. */
     ef_reason reason;
     bool refit;          /* everything must be computed again */
+    bool pilot_stands;   /* pyramid: but the seeds of the pilot are the same */
     bool resample;       /* pyramid: the starts must be run again */
     ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
     bool other_seeds;    /* the seeds do not stand: */

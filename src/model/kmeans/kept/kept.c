@@ -9,7 +9,7 @@
 #include "model/kmeans/kept/kept.h"
 
 #include "base/memory/memory.h"
-#include "model/kmeans/definition/levels.h"
+#include "model/kmeans/sampling/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,6 +31,7 @@ void ef_kept_free(ef_kept *kept) {
     ef_kept_labels_free(&kept->labels);
     ef_kept_drop_margins(kept, 0);
     ef_free(kept->margins);
+    ef_trial_free(kept->trial);
     ef_free(kept);
 }
 
@@ -47,6 +48,7 @@ size_t ef_kept_bytes(const ef_kmeans *model) {
     size_t n = sizeof *kept + kept->n_margins * sizeof *kept->margins;
     for (uint32_t t = 0; t < kept->n_margins; t++)
         n += ef_level_margins_bytes(&kept->margins[t], k, d);
+    n += kept->trial != NULL ? ef_trial_bytes(kept->trial) : 0;
     return n + ef_kept_labels_bytes(&kept->labels, (size_t)model->n_rows, k, d);
 }
 

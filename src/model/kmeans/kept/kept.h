@@ -1,6 +1,6 @@
 /*
  * What a model keeps beside its state to follow changes faster: for pyramid the labels of level 0
- * with margins, for lloyd the margins of levels.
+ * with margins, and the trial of its starts; for lloyd the margins of levels.
  *
  * It is no part of the state. A model can do without any of it, a pass over all rows gives the
  * same; so it can be dropped at any time, and is missing where memory is short or rows are too
@@ -19,7 +19,8 @@ typedef struct ef_kept {
     ef_kept_labels labels;     /* pyramid: of level 0, by position */
     ef_level_margins *margins; /* lloyd: of the first levels; some may be missing */
     uint32_t n_margins;
-    bool was_rebuilt; /* by a change: only then is it worth the memory of margins */
+    struct ef_trial *trial; /* pyramid: for its starts to follow (trial.h), or NULL */
+    bool was_rebuilt;       /* by a change: only then is it worth the memory of margins */
 } ef_kept;
 
 /* What a model keeps, with a place for it; NULL if memory is short. */

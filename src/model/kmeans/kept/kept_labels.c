@@ -133,7 +133,7 @@ bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t
             set_label(kept, position, ef_kept_label(kept, n));
         } else if (!change->leaves[i]) {
             set_label(kept, position, labels[i]);
-            kept->codes[position] = ef_marks(ranks[i].need, shift);
+            kept->codes[position] = ranks != NULL ? ef_marks(ranks[i].need, shift) : 0;
         }
     }
     return true;

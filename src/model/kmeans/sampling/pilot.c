@@ -51,12 +51,12 @@ uint32_t ef_member_zeros(uint64_t seed, uint64_t id) {
     return bits != 0 ? (uint32_t)__builtin_clzll(bits) : 64;
 }
 
-uint32_t ef_pilot_nearest(const ef_pilot *pilot, uint32_t k, uint32_t d, const int32_t *point,
+uint32_t ef_nearest_point(const int32_t *points, uint32_t k, uint32_t d, const int32_t *point,
                           int64_t *distance) {
     uint32_t nearest = 0;
     *distance = INT64_MAX;
     for (uint32_t c = 0; c < k; c++) {
-        const int64_t away = ef_grid_sqdist(point, pilot->points + (size_t)c * d, d);
+        const int64_t away = ef_grid_sqdist(point, points + (size_t)c * d, d);
         nearest = away < *distance ? c : nearest;
         *distance = away < *distance ? away : *distance;
     }

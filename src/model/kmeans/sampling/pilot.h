@@ -56,8 +56,8 @@ ef_rank ef_rank_of(const ef_pilot *pilot, uint32_t n_clusters, uint32_t cluster,
 /* How many leading zero bits a row's number has. */
 uint32_t ef_member_zeros(uint64_t seed, uint64_t id);
 
-/* The nearest seed of a grid point, of equals the first, and the squared distance. */
-uint32_t ef_pilot_nearest(const ef_pilot *pilot, uint32_t n_clusters, uint32_t n_columns,
+/* The nearest of some grid points to another, of equals the first, and the squared distance. */
+uint32_t ef_nearest_point(const int32_t *points, uint32_t n_points, uint32_t n_columns,
                           const int32_t *point, int64_t *distance);
 
 /* The weight in a sample with this shift of a row with this weight, before it is cut down. */

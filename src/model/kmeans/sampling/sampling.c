@@ -200,17 +200,22 @@ static efface_status survey_sample(ef_level_builder *builder, ef_kmeans *model, 
     return status;
 }
 
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks,
-                            efface_error *error) {
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, const ef_pilot *known,
+                            uint8_t *marks, efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
+    const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     ef_kmeans_plan plain = model->plan;
     plain.candidates = 1;
     efface_status status = ef_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK &&
-        !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns))
+    if (status == EFFACE_OK && !ef_pilot_init(pilot, k, d))
         status = ef_fail_memory(error);
     const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
-    EF_THEN(status, ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error));
+    if (status == EFFACE_OK && known != NULL) {
+        memcpy(pilot->winners, known->winners, k * sizeof *pilot->winners);
+        memcpy(pilot->points, known->points, k * d * sizeof *pilot->points);
+    } else {
+        EF_THEN(status, ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error));
+    }
     return status == EFFACE_OK ? survey_sample(builder, model, pilot, marks, error) : status;
 }
 

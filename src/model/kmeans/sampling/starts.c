@@ -14,7 +14,7 @@
 #include "base/memory/arrays.h"
 #include "base/memory/memory.h"
 #include "base/random/tape.h"
-#include "model/kmeans/definition/levels.h"
+#include "model/kmeans/sampling/trial.h"
 
 #include <string.h>
 
@@ -30,29 +30,13 @@ bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
     return EF_ARRAYS_TAKE(arrays, false) != NULL;
 }
 
-/* ---------------------------------------------------------------- running and judging */
-
-/* What running and judging the starts takes. */
-typedef struct trial {
-    ef_kmeans_plan plan; /* of a start */
-    efface_data *sample; /* their rows, with the weights that they have there, */
-    efface_data *jury;
-    ef_workspace runs;    /* for passes over the sample, */
-    ef_workspace judging; /* and over the jury */
-    ef_run run;           /* a start, */
-    ef_run verdict;       /* and the jury's look at its centers */
-    ef_level level;       /* counts and sums of the one or the other, without centers */
-    uint32_t *labels;     /* the partition of either */
-    ef_winner *winners;   /* of a seeding */
-    int32_t *next;        /* centers */
-    void *block;          /* these arrays */
-} trial;
+/* ---------------------------------------------------------------- sample and jury */
 
 /* Gives the rows of a set, whose base exponents are known, the weights that they have in a sample
  * with this shift. *total becomes what these add up to before they are cut down. */
 static efface_status weigh_starts(efface_data *set, const uint8_t *bases, uint32_t shift,
                                   ef_i128 *total, efface_error *error) {
-    int64_t *const weights = ef_alloc(set->n_rows, sizeof *weights);
+    int64_t *const weights = ef_alloc(set->capacity, sizeof *weights);
     if (weights == NULL)
         return ef_fail_memory(error);
     *total = 0;
@@ -129,52 +113,65 @@ static unsigned char *write_members(const efface_data *data, const size_t *posit
 /* Adds those members to a set that are in the sample, or those that are not. */
 static efface_status add_members(efface_data *set, const unsigned char *members, size_t n,
                                  bool in_sample, efface_error *error) {
-    const size_t n_bytes = member_bytes(set->n_columns);
-    efface_status status = EFFACE_OK;
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+    const size_t n_bytes = member_bytes(set->n_columns), n_values = set->n_columns * sizeof(float);
+    uint64_t *ids;
+    int64_t *weights;
+    float *values;
+    const ef_array arrays[] = {
+        {&ids, n, sizeof *ids}, {&weights, n, sizeof *weights}, {&values, n, n_values}};
+    void *const block = EF_ARRAYS_TAKE(arrays, false);
+    if (block == NULL)
+        return ef_fail_memory(error);
+    efface_rows rows = {.values = values, .ids = ids, .weights = weights};
+    for (size_t i = 0; i < n; i++) {
         const unsigned char *const at = members + i * n_bytes;
         member m;
         memcpy(&m, at, sizeof m);
-        const efface_rows row = {.n_rows = 1,
-                                 .values = (const float *)(const void *)(at + sizeof m),
-                                 .ids = &m.id,
-                                 .weights = &m.weight};
-        if ((m.in_sample != 0) == in_sample)
-            status = efface_data_add(set, &row, error);
+        if ((m.in_sample != 0) != in_sample)
+            continue;
+        ids[rows.n_rows] = m.id;
+        weights[rows.n_rows] = m.weight;
+        memcpy(values + rows.n_rows * set->n_columns, at + sizeof m, n_values);
+        rows.n_rows++;
     }
+    const efface_status status = efface_data_add(set, &rows, error);
+    ef_free(block);
     return status;
 }
 
-/* Makes sets of the members of all ranks. */
-static efface_status pool(trial *t, const efface_data *data, const size_t *positions, size_t n,
+/* Makes sets of the members of all ranks, which can change. */
+static efface_status pool(ef_trial *t, const efface_data *data, const size_t *positions, size_t n,
                           size_t n_sample, efface_error *error) {
     ef_team *const team = ef_data_team(data);
     const uint32_t d = data->n_columns;
     ef_gathered all = {0};
     unsigned char *const own = write_members(data, positions, n, n_sample);
-    efface_status status =
-        own != NULL ? ef_team_gather(team, own, n * member_bytes(d), EFFACE_EVERY_RANK, &all, error)
-                    : ef_fail_memory(error);
-    const size_t n_all = status == EFFACE_OK ? all.begins[team->group.size] / member_bytes(d) : 0;
+    efface_status status = own != NULL ? EFFACE_OK : ef_fail_memory(error);
+    if (team != NULL)
+        EF_THEN(status,
+                ef_team_gather(team, own, n * member_bytes(d), EFFACE_EVERY_RANK, &all, error));
+    const unsigned char *const members = team != NULL ? all.bytes : own;
+    const size_t n_all = team == NULL          ? n
+                         : status == EFFACE_OK ? all.begins[team->group.size] / member_bytes(d)
+                                               : 0;
     EF_THEN(status, efface_data_create(d, &t->sample, error));
     EF_THEN(status, efface_data_create(d, &t->jury, error));
-    EF_THEN(status, add_members(t->sample, all.bytes, n_all, true, error));
-    EF_THEN(status, add_members(t->jury, all.bytes, n_all, true, error));
-    EF_THEN(status, add_members(t->jury, all.bytes, n_all, false, error));
+    EF_THEN(status, add_members(t->sample, members, n_all, true, error));
+    EF_THEN(status, add_members(t->jury, members, n_all, true, error));
+    EF_THEN(status, add_members(t->jury, members, n_all, false, error));
     ef_gathered_free(&all);
     ef_free(own);
     return status;
 }
 
-/* Makes sets of the rows of the jury, and of those of them that are in the sample. */
-static efface_status gather_starts(trial *t, ef_kmeans *model, const efface_data *data,
-                                   const uint8_t *codes, efface_error *error) {
+efface_status ef_trial_gather(ef_trial *t, ef_kmeans *model, const efface_data *data,
+                              const uint8_t *codes, bool *keeps, efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
-    ef_i128 total;
     size_t *positions = NULL, n_jury = 0, n_sample = 0;
     efface_status status =
         ef_marks_find(codes, data->n_rows, &positions, &n_jury, &n_sample, error);
-    if (status == EFFACE_OK && ef_data_team(data) != NULL) {
+    *keeps = *keeps && ef_data_team(data) == NULL && ef_trial_fits(model, n_sample, n_jury);
+    if (status == EFFACE_OK && (*keeps || ef_data_team(data) != NULL)) {
         status = pool(t, data, positions, n_jury, n_sample, error);
     } else if (status == EFFACE_OK) {
         status = ef_data_copy_rows(data, positions, n_sample, &t->sample, error);
@@ -185,91 +182,14 @@ static efface_status gather_starts(trial *t, ef_kmeans *model, const efface_data
         return status;
     uint8_t *const bases = ef_alloc(t->jury->n_rows, sizeof *bases); /* the sample's come first */
     status = bases != NULL ? find_bases(model, t->jury, bases, error) : ef_fail_memory(error);
-    EF_THEN(status, weigh_starts(t->sample, bases, pilot->shift, &total, error));
+    EF_THEN(status, weigh_starts(t->sample, bases, pilot->shift, &t->weight, error));
     EF_THEN(status,
             weigh_starts(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error));
     ef_free(bases);
     return status;
 }
 
-static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *data,
-                                const uint8_t *codes, efface_error *error) {
-    const ef_map *const map = &model->domain.map;
-    const size_t k = model->plan.n_clusters, d = map->n_columns;
-    *t = (trial){.plan = model->plan};
-    t->plan.method = EFFACE_METHOD_LLOYD;
-    efface_status status = gather_starts(t, model, data, codes, error);
-    EF_THEN(status, ef_workspace_init(&t->runs, t->sample, map, &t->plan, error));
-    EF_THEN(status, ef_workspace_init(&t->judging, t->jury, map, &t->plan, error));
-    if (status != EFFACE_OK)
-        return status;
-    t->run = (ef_run){&t->plan, map->n_columns, t->sample->total_weight, 0};
-    t->verdict = (ef_run){&t->plan, map->n_columns, t->jury->total_weight, 0};
-    const ef_array arrays[] = {
-        {&t->level.counts, k, sizeof *t->level.counts},
-        {&t->level.sums, k, d * sizeof *t->level.sums},
-        {&t->labels, t->jury->n_rows, sizeof *t->labels},
-        {&t->winners, k, sizeof *t->winners},
-        {&t->next, k, d * sizeof *t->next},
-    };
-    t->block = EF_ARRAYS_TAKE(arrays, false);
-    return t->block != NULL ? EFFACE_OK : ef_fail_memory(error);
-}
-
-static void trial_free(trial *t, ef_kmeans *model) {
-    ef_count_work(&t->runs, model);
-    ef_count_work(&t->judging, model);
-    ef_workspace_free(&t->runs);
-    ef_workspace_free(&t->judging);
-    efface_data_free(t->sample);
-    efface_data_free(t->jury);
-    ef_free(t->block);
-}
-
-/* A level with these centers and no rows. */
-static ef_level begin_level(const trial *t, int32_t *centers) {
-    const size_t k = t->plan.n_clusters, n_values = k * t->run.n_columns;
-    ef_level level = t->level;
-    level.centers = centers;
-    memset(level.counts, 0, k * sizeof *level.counts);
-    memset(level.sums, 0, n_values * sizeof *level.sums);
-    return level;
-}
-
-/* Makes the centers of a start: lloyd, one level in the place of the other. */
-static efface_status run_start(trial *t, bool is_first, int32_t *centers, efface_error *error) {
-    const size_t n_bytes = (size_t)t->plan.n_clusters * t->run.n_columns * sizeof *centers;
-    const ef_seeds seeds = {.points = centers, .winners = t->winners};
-    ef_i128 *const square_sum = &t->run.square_sum;
-    ef_level level = begin_level(t, centers);
-    bool has_labels = false;
-    efface_status status = ef_seed(&t->runs, &t->plan, &seeds, 0, t->labels, &has_labels, error);
-    for (uint32_t i = 0; status == EFFACE_OK && i < t->plan.iterations; i++) {
-        status = i == 0 && has_labels
-                     ? ef_partition_labelled(&t->runs, &level, t->labels, square_sum, error)
-                     : ef_partition(&t->runs, &level, i != 0 ? &level : NULL, t->labels, NULL,
-                                    i == 0 && is_first ? square_sum : NULL, error);
-        EF_THEN(status, ef_next_centers(&t->runs, &t->run, &level, i, t->labels, t->next, error));
-        ef_free(level.reseeded);
-        level.reseeded = NULL;
-        level.n_reseeded = 0;
-        if (status != EFFACE_OK || memcmp(centers, t->next, n_bytes) == 0)
-            break;
-        memcpy(centers, t->next, n_bytes);
-    }
-    return status;
-}
-
-/* The loss of a start's centers over the jury. */
-static efface_status judge_start(trial *t, bool is_first, int32_t *centers, ef_i128 *loss,
-                                 efface_error *error) {
-    ef_level level = begin_level(t, centers);
-    const efface_status status = ef_partition(&t->judging, &level, NULL, t->labels, NULL,
-                                              is_first ? &t->verdict.square_sum : NULL, error);
-    if (status == EFFACE_OK)
-        *loss = ef_run_loss(&t->verdict, &level);
-    return status;
-}
+/* ---------------------------------------------------------------- running and judging */
 
 /* Every rank gets the centers and losses of all starts; those of others are 0 before. */
 static efface_status share_starts(ef_team *team, ef_starts *starts, size_t n_starts,
@@ -289,30 +209,52 @@ static efface_status share_starts(ef_team *team, ef_starts *starts, size_t n_sta
     return status;
 }
 
-efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
-                            const uint8_t *codes, efface_error *error) {
+static efface_status run_and_judge(ef_starts *starts, ef_kmeans *model, const efface_data *data,
+                                   const uint8_t *codes, ef_trial **kept, efface_error *error) {
     const ef_kmeans_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
     ef_team *const team = ef_data_team(data);
     const uint32_t first = team != NULL ? team->group.rank : 0;
     const uint32_t step = team != NULL ? team->group.size : 1;
-    if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
+    bool keeps = kept != NULL;
+    ef_trial *const t = ef_trial_create(plan->starts);
+    if (t == NULL || !ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns)) {
+        ef_trial_free(t);
         return ef_fail_memory(error);
+    }
     memset(starts->centers, 0, plan->starts * n_values * sizeof *starts->centers);
     memset(starts->losses, 0, plan->starts * sizeof *starts->losses);
-    trial t;
-    efface_status status = trial_init(&t, model, data, codes, error);
+    efface_status status = ef_trial_gather(t, model, data, codes, &keeps, error);
+    ef_level_builder running = {.data = t->sample}, judging = {.data = t->jury};
+    /* With the map of the model: each start has its own, and may be gone before the next runs. */
+    EF_THEN(status, ef_builder_prepare(&running, model, error));
+    EF_THEN(status, ef_builder_prepare(&judging, model, error));
     for (uint32_t r = first; status == EFFACE_OK && r < plan->starts; r += step) {
-        int32_t *const centers = starts->centers + r * n_values;
-        t.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
-        status = run_start(&t, r == first, centers, error);
-        EF_THEN(status, judge_start(&t, r == first, centers, &starts->losses[r], error));
+        status = ef_trial_run(t, model, r, keeps, &running, &judging, error);
+        if (status == EFFACE_OK)
+            ef_trial_tell(t, r, starts, &model->work);
+        if (!keeps)
+            ef_trial_drop(t, r);
     }
-    trial_free(&t, model);
+    ef_builder_free(&running);
+    ef_builder_free(&judging);
     EF_THEN(status, share_starts(team, starts, plan->starts, n_values, error));
     if (status != EFFACE_OK)
         ef_starts_free(starts);
+    if (status == EFFACE_OK && keeps)
+        *kept = t;
+    else
+        ef_trial_free(t);
     return status;
+}
+
+efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
+                            const uint8_t *codes, ef_trial **kept, efface_error *error) {
+    const efface_status status = run_and_judge(starts, model, data, codes, kept, error);
+    /* The ranks of a group keep none, and have to fail together. */
+    return status == EFFACE_E_MEMORY && kept != NULL && ef_data_team(data) == NULL
+               ? run_and_judge(starts, model, data, codes, NULL, error)
+               : status;
 }
 
 /* ---------------------------------------------------------------- what starts came to */
@@ -327,10 +269,7 @@ uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses) {
 int64_t ef_start_distance(const ef_kmeans *model, uint32_t start, const int32_t *point) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     const int32_t *const centers = model->starts.centers + start * k * d;
-    int64_t least = INT64_MAX;
-    for (size_t c = 0; c < k; c++) {
-        const int64_t distance = ef_grid_sqdist(point, centers + c * d, (uint32_t)d);
-        least = distance < least ? distance : least;
-    }
-    return least;
+    int64_t distance;
+    (void)ef_nearest_point(centers, (uint32_t)k, (uint32_t)d, point, &distance);
+    return distance;
 }
