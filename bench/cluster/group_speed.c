@@ -350,7 +350,7 @@ static void put_result(const bench *b) {
     put_info(b);
     put_tally("join", &b->join);
     put_tally("fit", &b->fit);
-    put_tally("untouched", &b->actions[EFFACE_ACTION_UNTOUCHED]);
+    put_tally("untouched", &b->actions[EFFACE_ACTION_ADJUSTED]);
     put_tally("repaired", &b->actions[EFFACE_ACTION_REPAIRED]);
     put_tally("refitted", &b->actions[EFFACE_ACTION_REFITTED]);
     printf("}\n");

@@ -157,7 +157,7 @@ static void forget(printed_run *r, uint64_t id) {
     } else {
         action = printed_quantized_delete(r->quantized, rows, place, r->dice)
                      ? EFFACE_ACTION_REFITTED
-                     : EFFACE_ACTION_UNTOUCHED;
+                     : EFFACE_ACTION_ADJUSTED;
     }
     result->request_seconds[result->n_requests] = bench_now() - begin;
     online_count_action(result, action);

@@ -135,9 +135,10 @@ static efface_status tell_requests(story *s, efface_error *error) {
         s->n_actions[report.action]++;
     }
     const double median = bench_median(s->seconds, GONE); /* and they are sorted */
-    printf("  untouched %5u   only sums were corrected\n  repaired  %5u   a centroid moved, and "
-           "rows were assigned again\n  refitted  %5u   everything was computed again\n",
-           s->n_actions[EFFACE_ACTION_UNTOUCHED], s->n_actions[EFFACE_ACTION_REPAIRED],
+    printf("  adjusted  %5u   the row's share was taken out; no other row was needed\n"
+           "  repaired  %5u   cluster centers moved, and rows were assigned again\n  refitted  %5u "
+           "  everything was computed again\n",
+           s->n_actions[EFFACE_ACTION_ADJUSTED], s->n_actions[EFFACE_ACTION_REPAIRED],
            s->n_actions[EFFACE_ACTION_REFITTED]);
     printf("A request took %.1f us (the median; the slowest %.1f ms), all together %.2f s.\n"
            "Training plain k-means again each time would take %.1f s, %.0f times as long.\n\n",

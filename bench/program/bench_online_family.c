@@ -235,7 +235,7 @@ static void print_family_line(const family_result *result) {
     const online_result *const r = &result->online;
     printf("%2" PRIu32 " %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64,
            r->replicate, 1e3 * r->train_seconds, 1e3 * r->baseline_seconds, r->us_mean,
-           r->us_median, r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
+           r->us_median, r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_ADJUSTED],
            r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED]);
     printf(" %9.1f %8.1f %9.1f%s\n", online_speedup_amortized(r), result->copy_us, result->view_us,
            r->difference.identical ? "" : "  NOT VERIFIED");

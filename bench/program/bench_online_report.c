@@ -147,7 +147,7 @@ void online_put_requests(const online_result *r) {
     bench_put_field("delete_us_p99", r->us_p99);
     bench_put_field("delete_us_max", r->us_max);
     printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
-           r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
+           r->n_actions[EFFACE_ACTION_ADJUSTED], r->n_actions[EFFACE_ACTION_REPAIRED],
            r->n_actions[EFFACE_ACTION_REFITTED]);
     bench_put_field("rows_visited_mean", r->rows_visited_mean);
     bench_put_field("baseline_seconds", r->baseline_seconds);
@@ -226,7 +226,7 @@ void online_print_line(const online_result *r) {
     printf("%2" PRIu32 " %8.1f", r->replicate, 1e3 * r->train_seconds);
     put_column(8, 1, 1e3 * r->baseline_seconds);
     printf(" %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64, r->us_mean, r->us_median,
-           r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
+           r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_ADJUSTED],
            r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED]);
     put_column(9, 1, online_speedup_amortized(r));
     put_column(11, 4, loss_ratio(r));

@@ -93,7 +93,7 @@ static bool is_at_leaf(const efface_report *report, uint32_t height) {
 }
 
 void online_count_action(online_result *result, efface_action action) {
-    static const char letters[] = {[EFFACE_ACTION_UNTOUCHED] = 'u',
+    static const char letters[] = {[EFFACE_ACTION_ADJUSTED] = 'u',
                                    [EFFACE_ACTION_REPAIRED] = 'r',
                                    [EFFACE_ACTION_REFITTED] = 'f'};
     result->request_actions[result->n_requests++] = letters[action];
@@ -110,7 +110,7 @@ efface_status online_forget(online_run *r, size_t n_ids, uint32_t height, efface
     if (status != EFFACE_OK)
         return status;
     online_count_action(result, report->action);
-    if (report->action != EFFACE_ACTION_UNTOUCHED)
+    if (report->action != EFFACE_ACTION_ADJUSTED)
         count_reason(result, report->reason);
     result->rows_visited_mean += (double)report->rows_visited;
     result->n_at_leaf += is_at_leaf(report, height);

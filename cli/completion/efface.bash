@@ -15,7 +15,7 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans sums linear ridge bayes discriminant components fourier segmented forest" ;;
+    --family) options="kmeans means linear ridge bayes discriminant components fourier segmented forest" ;;
     --table) options="centroids coefficients errors quality means variances priors components segments importances" ;;
     --rows) options="all some poisson" ;;
     --criterion) options="gini entropy" ;;

@@ -26,7 +26,8 @@ typedef enum efface_family {
     EFFACE_FAMILY_FOREST = 4
 } efface_family;
 
-/* Returns the name of a family, such as "kmeans"; NULL for a number that is none. */
+/* Returns the name of a family in the library, such as "kmeans"; NULL for a number that is none. What
+ * a model is to people is its kind: "k-means", "linear regression" (efface_model_info). */
 EFFACE_API const char *efface_family_name(efface_family family);
 
 /* The parameters of every family begin with these. The init function of the family fills them. */
@@ -44,8 +45,8 @@ typedef struct efface_params {
      * clock first.
      *
      * A fit calls it before each pass over the rows, every few milliseconds of a long pass, and at
-     * each part of a model that has parts. A change that leaves a model untouched does not call it,
-     * or once for each part it reaches. The model keeps both pointers, and uses them in later
+     * each part of a model that has parts. A change that only adjusts a model does not call it, or
+     * once for each part it reaches. The model keeps both pointers, and uses them in later
      * changes, verify and rekey too. They are not part of the state; a store uses them during
      * efface_store_fit and does not keep them. */
     int (*interrupted)(void *context);
@@ -74,6 +75,8 @@ typedef enum efface_predicts {
 
 typedef struct efface_model_info {
     efface_family family;
+    const char
+        *kind; /* what it is, in words, such as "linear regression"; a constant, never NULL */
     uint32_t n_columns;
     uint64_t n_rows;
     int64_t total_weight;
@@ -155,21 +158,23 @@ EFFACE_API efface_status efface_model_digest(const efface_model *model,
 
 /* How much work a change was. */
 typedef enum efface_action {
-    EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
-    EFFACE_ACTION_REPAIRED = 1,  /* a part of the model was computed again */
-    EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
+    EFFACE_ACTION_ADJUSTED = 0, /* the share of the rows was taken out or added; that took no other
+                                   row */
+    EFFACE_ACTION_REPAIRED = 1, /* a part of the model was computed again */
+    EFFACE_ACTION_REFITTED = 2  /* everything was computed again */
 } efface_action;
 
-/* The name of an action in a word: "untouched", "repaired", "refitted". Never NULL. */
+/* The name of an action in a word: "adjusted", "repaired", "refitted". Never NULL. */
 EFFACE_API const char *efface_action_name(efface_action action);
 
 #define EFFACE_WHERE_BYTES 96
 
 typedef struct efface_report {
     efface_action action;
-    const char *reason; /* why more than sums had to change, or that nothing else did, in a few
-                           words; a constant, never NULL */
-    char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from level 2 on"; or "" */
+    const char
+        *reason; /* why it takes that much work, in a few words in the present tense, which fit
+                           a preview too; a constant, never NULL */
+    char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from iteration 2 on"; or "" */
     uint64_t rows_forgotten;
     uint64_t rows_learned;
     uint64_t rows_missing; /* ids and owners that do not exist, if that was allowed */

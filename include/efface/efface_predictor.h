@@ -45,6 +45,7 @@ EFFACE_API void efface_predictor_free(efface_predictor *predictor);
 typedef struct efface_predictor_info {
     uint32_t format; /* of a published model's bytes: 4 */
     efface_family family;
+    const char *kind; /* what it is, in words, such as "linear regression"; a constant */
     uint32_t n_columns;
     efface_predicts predicts;
     uint32_t n_numbers; /* predicted for each row */

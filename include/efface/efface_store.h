@@ -278,9 +278,12 @@ EFFACE_API efface_status efface_store_owners(efface_store *store,
                                                           const char *text, uint64_t n_rows),
                                              void *context, efface_error *error);
 
+#define EFFACE_KIND_BYTES 32
+
 typedef struct efface_stored_model {
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
+    char kind[EFFACE_KIND_BYTES]; /* as in efface_model_info */
     uint32_t n_columns;
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the present state. Anyone who sees it can test
                                                   guesses of rows once they have left */
@@ -369,6 +372,7 @@ EFFACE_API efface_status efface_store_find(efface_store *store, const efface_req
 typedef struct efface_model_report {
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
+    const char *kind; /* as in efface_model_info */
     efface_report report;
     /* Commitments to its states (docs/definition/store.md). */
     unsigned char before[EFFACE_DIGEST_BYTES];

@@ -59,9 +59,11 @@ from ._reports import (
     FoundRows as FoundRows,
     ModelChange as ModelChange,
     ModelInfo as ModelInfo,
+    Preview as Preview,
     Report as Report,
     StoredModel as StoredModel,
     StoreInfo as StoreInfo,
+    StorePreview as StorePreview,
     StoreReport as StoreReport,
 )
 from ._segmented import SegmentedModel as SegmentedModel, SegmentedRegression as SegmentedRegression

@@ -39,7 +39,7 @@ class _Deciding:
             return model._decisions(rows.array)
 
 
-class ClassesModel(_Deciding, ClassesResults, Model, family="sums", view="classes"):
+class ClassesModel(_Deciding, ClassesResults, Model):
     """A fitted classifier and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -83,7 +83,7 @@ class ClassesModel(_Deciding, ClassesResults, Model, family="sums", view="classe
         return self._second(*table).reshape(1, -1) if len(table) == 2 else table
 
 
-class RidgeClassifierModel(ClassesModel, family="sums", view="ridge"):
+class RidgeClassifierModel(ClassesModel, kinds=["ridge classifier"]):
     """A fitted ridge classifier and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -100,7 +100,7 @@ class RidgeClassifierModel(ClassesModel, family="sums", view="ridge"):
         return second  # which is minus the first
 
 
-class ProbableClassesModel(ProbableResults, ClassesModel, family="sums", view="classes"):
+class ProbableClassesModel(ProbableResults, ClassesModel):
     """A fitted classifier with probabilities and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -133,7 +133,7 @@ class ProbableClassesModel(ProbableResults, ClassesModel, family="sums", view="c
         return decisions - np.log(np.exp(decisions).sum(axis=1, keepdims=True))
 
 
-class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
+class BayesModel(ProbableClassesModel, kinds=["naive Bayes"]):
     """A fitted Gaussian naive Bayes and the rows it was fitted to; see `ProbableClassesModel`.
 
     Attributes
@@ -154,7 +154,7 @@ class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
         return self._class_table("variances")
 
 
-class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"):
+class DiscriminantModel(ProbableClassesModel, kinds=["discriminant analysis"]):
     """Fitted discriminants and the rows they were fitted to; see `ProbableClassesModel`.
 
     Attributes

@@ -16,7 +16,7 @@ from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
 from ._types import Offset, Reals
 
 
-class ComponentsModel(Model, family="sums", view="components"):
+class ComponentsModel(Model, kinds=["principal components"]):
     """Fitted principal components and the rows they were fitted to; see `Model`.
 
     Attributes

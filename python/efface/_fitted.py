@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ._arrays import NO_OWNER
 from ._parameters import check_parameters, draw_seed, run_seeds
-from ._reports import Difference, Report
+from ._reports import Difference, Preview, Report
 from ._types import EachId, EachOwner, Ids, Missing, Numbers, Reals, RowIds, RowOwners, Seed
 
 ASKING, CHANGING = 1, 2
@@ -136,10 +136,10 @@ class Fitted:
 
     def preview(
         self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
-    ) -> Report:
-        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
+    ) -> Preview:
+        """Says what `forget` will do, and changes nothing; `rows_visited` is an upper bound."""
         model = self._fitted()
-        return model._request(model._look, model._models.preview, ids, owners, missing)
+        return model._request(model._look, model._models.preview, ids, owners, missing, Preview)
 
     def learn(
         self,

@@ -152,7 +152,7 @@ class _Trees:
         self._fitted()._export(path, replace, getattr(self, "feature_names_in_", None))
 
 
-class ForestModel(_Trees, Model, family="forest"):
+class ForestModel(_Trees, Model, kinds=["regression forest"]):
     """A fitted forest and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -195,7 +195,7 @@ class ForestModel(_Trees, Model, family="forest"):
         self._models.export(self.run, path, tuple(columns), texts or None)
 
 
-class ForestClassesModel(ProbableResults, ForestModel, family="forest", view="classes"):
+class ForestClassesModel(ProbableResults, ForestModel, kinds=["classification forest"]):
     """A fitted forest of classes and the rows it was fitted to; see `ForestModel`.
 
     Attributes

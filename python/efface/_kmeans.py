@@ -94,7 +94,7 @@ class ClusterResults:
     def n_iter_(self) -> int:
         """The iterations of k-means."""
         # A fit whose seeds are its centroids still passed over the rows once.
-        return max(1, self.info.facts["levels"])
+        return max(1, self.info.facts["iterations"])
 
 
 class _Distances:
@@ -121,7 +121,7 @@ class _Distances:
             return model._score_rows(rows, sample_weight)
 
 
-class KMeansModel(_Distances, ClusterResults, Model, family="kmeans"):
+class KMeansModel(_Distances, ClusterResults, Model, kinds=["k-means"]):
     """A fitted k-means model and the rows it was fitted to; see `Model`.
 
     With several runs (`n_init`), results come from the run with the least loss, or the first of
@@ -157,7 +157,7 @@ class KMeansModel(_Distances, ClusterResults, Model, family="kmeans"):
     @property
     def method_(self) -> str:
         """The method in use."""
-        return self.info.facts["actual"]
+        return self.info.facts["works_as"]
 
     @of_one_state
     def _transform_array(self, X):

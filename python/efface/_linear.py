@@ -66,7 +66,9 @@ class _LeavingOut:
         return None
 
 
-class LinearModel(_LeavingOut, Model, family="sums", view="linear"):
+class LinearModel(
+    _LeavingOut, Model, kinds=["linear regression", "kernel ridge regression"]
+):
     """A fitted linear regression and the rows it was fitted to; see `Model`.
 
     Attributes

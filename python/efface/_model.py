@@ -29,7 +29,7 @@ from ._texts import name_texts
 from ._types import Reals
 
 _UNKNOWN = object()
-_CLASSES = {}  # of models, by their family
+_CLASSES = {}  # of models, by what they are: "k-means", "linear regression"
 
 
 class Model(Fitted):
@@ -62,9 +62,9 @@ class Model(Fitted):
         "_y",
     )
 
-    def __init_subclass__(cls, family, view=None, **named):
+    def __init_subclass__(cls, kinds=(), **named):
         super().__init_subclass__(**named)
-        _CLASSES[family, view] = cls
+        _CLASSES.update(dict.fromkeys(kinds, cls))
 
     def __init__(self, models, *, params=None, weighting="none", has_arrivals=True, y=Nothing()):
         self._models = models
@@ -197,9 +197,9 @@ class Model(Fitted):
     @of_one_state
     def info(self) -> ModelInfo:
         """Facts about the model, as a ModelInfo."""
-        family, predicts, n_numbers = self._models.info(self.run)
+        kind, predicts, n_numbers = self._models.info(self.run)
         sizes = self.shape[0], len(self._inputs)
-        return ModelInfo(family, *sizes, predicts, n_numbers, *self._models.facts(self.run))
+        return ModelInfo(kind, *sizes, predicts, n_numbers, *self._models.facts(self.run))
 
     @property
     @of_one_state
@@ -316,12 +316,12 @@ class Model(Fitted):
     def _named(self, error, *given):
         return name_texts(error, self._models.text_id, *given)
 
-    def _request(self, call, verb, ids, owners, missing):
+    def _request(self, call, verb, ids, owners, missing, report=Report):
         if ids is None and owners is None:
             raise ValueError("give ids or owners to say what to forget")
         skip = skips_missing(missing)
         try:
-            return Report._make(call(verb, unmasked(ids), unmasked(owners), skip))
+            return report._make(call(verb, unmasked(ids), unmasked(owners), skip))
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
 
@@ -448,11 +448,8 @@ class Model(Fitted):
 
 
 def make_model(models, **named):
-    """A Model of what the extension made, of the class of its family."""
-    family, predicts, _ = models.info(0)
-    view = models.facts(0)[0].get("view", predicts)
-    cls = _CLASSES.get((family, view)) or _CLASSES.get((family, None), Model)
-    return cls(models, **named)
+    """A Model of what the extension made, of the class for its kind."""
+    return _CLASSES.get(models.info(0)[0], Model)(models, **named)
 
 
 def _restore(

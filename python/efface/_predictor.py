@@ -23,8 +23,8 @@ class Predictor:
         self._item = item
 
     @property
-    def family(self) -> str:
-        """The kind of model, such as 'kmeans'."""
+    def kind(self) -> str:
+        """What it is, such as 'k-means' or 'linear regression'."""
         return self._item.info()[0]
 
     @property
@@ -119,7 +119,7 @@ class Predictor:
         return names.shown(numbers)[names.order(numbers)]
 
     def __repr__(self):
-        return f"<Predictor: {self.family}, {self.n_features} features>"
+        return f"<Predictor: {self.kind}, {self.n_features} features>"
 
 
 def load_predictor(path: Path) -> Predictor:

@@ -43,21 +43,22 @@ class Report(NamedTuple):
     Attributes
     ----------
     action : str
-        'untouched' (sums were corrected, and no other row was visited), 'repaired' (a part of the
-        model was computed again) or 'refitted'.
+        'adjusted' (the share of the rows was taken out or added; that took no other row),
+        'repaired' (a part of the model was computed again) or 'refitted'.
     reason : str
-        Why more than sums had to change.
+        Why it takes that much work, in the present tense, which fits a preview too.
     where : str
-        Where in the model, such as 'from level 2 on'; or empty.
+        Where in the model, such as 'from iteration 2 on'; or empty.
     rows_forgotten, rows_learned : int
     rows_missing : int
         Ids and owners that do not exist, if the request allowed them.
     rows_visited : int
-        How often the change looked at rows that are not part of the request.
+        How often the change looked at rows that are not part of the request; in a preview, how
+        often at most. A row can be looked at many times.
     seconds : float
     """
 
-    action: Literal["untouched", "repaired", "refitted"]
+    action: Literal["adjusted", "repaired", "refitted"]
     reason: str
     where: str
     rows_forgotten: int
@@ -66,9 +67,11 @@ class Report(NamedTuple):
     rows_visited: int
     seconds: float
 
+    _will = ""
+
     def _sentence(self):
         parts = [
-            _count(number, "row") + " " + what
+            f"{_count(number, 'row')} {self._will}{what}"
             for number, what in (
                 (self.rows_forgotten, "forgotten"),
                 (self.rows_learned, "learned"),
@@ -76,27 +79,31 @@ class Report(NamedTuple):
             )
             if number
         ]
-        done = self.action
+        done = self._will + self.action
         if self.where:
             done += f" {self.where}"
-        if self.action != "untouched":
-            done += f" ({self.reason})"
+        done += f" ({self.reason})"
         return ", ".join(parts) or "no rows", done
 
     def __repr__(self):
         rows, done = self._sentence()
-        visited = _count(self.rows_visited, "row")
-        return f"<Report: {rows}; {done}; {visited} visited, {_seconds(self.seconds)}>"
+        return f"<Report: {rows}; {done}; {_seconds(self.seconds)}>"
 
     def _repr_html_(self):
         rows, done = self._sentence()
         cells = [
             ("rows", rows),
             ("model", done),
-            ("rows visited", f"{self.rows_visited:,}"),
             ("time", _seconds(self.seconds)),
         ]
         return html_table("efface report", cells)
+
+
+class Preview(Report):
+    """What a change of a model will do, if it is asked for; with the attributes of a `Report`."""
+
+    __slots__ = ()
+    _will = "will be "
 
 
 class ForestSize(NamedTuple):
@@ -161,8 +168,8 @@ class ModelInfo(NamedTuple):
 
     Attributes
     ----------
-    family : str
-        The kind of model, such as 'kmeans'.
+    kind : str
+        What it is, such as 'k-means' or 'linear regression'.
     n_rows, n_features : int
     predicts : str
         What it predicts: 'clusters', 'classes', 'values' or 'probabilities'.
@@ -171,10 +178,10 @@ class ModelInfo(NamedTuple):
     parameters : dict
         The parameters it was fitted with, under the names that the program `efface` has for them.
     facts : dict
-        What became of them, and what else the family has to say.
+        What became of them, and what else there is to know of such a model.
     """
 
-    family: str
+    kind: str
     n_rows: int
     n_features: int
     predicts: Predicts
@@ -188,15 +195,15 @@ class ModelChange(NamedTuple):
     (docs/definition/store.md), in hexadecimal digits."""
 
     name: str
-    family: str
+    kind: str
     report: Report
     before: str
     after: str
 
     @classmethod
-    def _of_items(cls, name, family, report, before, after):
+    def _of_items(cls, name, kind, report, before, after):
         """From what the extension gives."""
-        return cls(name, family, Report._make(report), before.hex(), after.hex())
+        return cls(name, kind, Report._make(report), before.hex(), after.hex())
 
 
 class StoreInfo(NamedTuple):
@@ -241,7 +248,7 @@ class StoredModel(NamedTuple):
 
     Attributes
     ----------
-    name, family : str
+    name, kind : str
     parameters : dict
         What it was fitted with, without the seed; under the names of the program `efface`.
     n_features : int
@@ -253,7 +260,7 @@ class StoredModel(NamedTuple):
     """
 
     name: str
-    family: str
+    kind: str
     parameters: dict[str, Any]
     n_features: int
     digest: str
@@ -332,9 +339,11 @@ class StoreReport(NamedTuple):
             None if published is None else published.hex(),
         )
 
+    _will = ""
+
     def _rows(self):
         parts = [
-            _count(number, "row") + " " + what
+            f"{_count(number, 'row')} {self._will}{what}"
             for number, what in (
                 (self.n_forgotten, "forgotten"),
                 (self.n_learned, "learned"),
@@ -347,15 +356,22 @@ class StoreReport(NamedTuple):
         return ", ".join(parts) or ("no rows" if self.published is None else "published")
 
     def __repr__(self):
-        changes = "".join(f"; {change.name} {change.report.action}" for change in self.models)
+        changes = "".join(f"; {change.name} {self._will}{change.report.action}" for change in self.models)
         receipt = f"receipt {self.receipt}" if self.receipt else "no receipt"
         return f"<StoreReport: {self._rows()}{changes}; {receipt}, {_seconds(self.seconds)}>"
 
     def _repr_html_(self):
         cells = [("rows", self._rows())]
         cells += [
-            (change.name, change.report.action)
+            (change.name, self._will + change.report.action)
             for change in self.models
         ]
         cells += [("receipt", self.receipt or "none"), ("time", _seconds(self.seconds))]
         return html_table("efface store report", cells)
+
+
+class StorePreview(StoreReport):
+    """What a request to a store will do, if it is sent; with the attributes of a `StoreReport`."""
+
+    __slots__ = ()
+    _will = "will be "

@@ -42,7 +42,7 @@ class _Segments:
             return model._segments(rows.array)
 
 
-class SegmentedModel(_Segments, ClusterResults, Model, family="segmented"):
+class SegmentedModel(_Segments, ClusterResults, Model, kinds=["segmented regression"]):
     """A fitted segmented regression and the rows it was fitted to; see `Model`.
 
     Attributes

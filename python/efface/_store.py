@@ -19,7 +19,7 @@ from ._estimator import Estimator
 from ._found import found_rows
 from ._model import Model, make_model
 from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
-from ._reports import Difference, StoredModel, StoreInfo, StoreReport
+from ._reports import Difference, StoredModel, StoreInfo, StorePreview, StoreReport
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
 from ._targets import Classes, Nothing, Values, store_labels
@@ -269,22 +269,22 @@ class Store:
     # -------------------------------------------------------------- models
 
     def _listed(self):
-        """(name, family, number of features, digest, number of runs) of each model."""
+        """(name, kind, number of features, digest, number of runs) of each model."""
         found = {model[0]: model for model in self._file.models()}
         while found:
-            name, family, n_features, digest, _ = found.pop(next(iter(found)))
+            name, kind, n_features, digest, _ = found.pop(next(iter(found)))
             n_runs = 1
             while found.pop(_run_name(name, n_runs), None):
                 n_runs += 1
-            yield name, family, n_features, digest.hex(), n_runs
+            yield name, kind, n_features, digest.hex(), n_runs
 
     @property
     def models(self) -> list[StoredModel]:
         """The models, as a list of StoredModel in the order of their names."""
         models = []
-        for name, family, *others in self._listed():
+        for name, kind, *others in self._listed():
             try:
-                models.append(StoredModel(name, family, self._file.describe(name), *others))
+                models.append(StoredModel(name, kind, self._file.describe(name), *others))
             except _efface.NotFoundError:
                 continue  # another process has dropped it meanwhile
         return models
@@ -554,7 +554,7 @@ class Store:
             items = self._file.forget(unmasked(ids), unmasked(owners), skip, only_look)
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
-        return StoreReport._of_items(items)
+        return (StorePreview if only_look else StoreReport)._of_items(items)
 
     def forget(
         self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
@@ -576,8 +576,8 @@ class Store:
 
     def preview(
         self, ids: Ids | None = None, *, owners: Ids | None = None, missing: Missing = "raise"
-    ) -> StoreReport:
-        """Reports what `forget` would do, and changes nothing."""
+    ) -> StorePreview:
+        """Says what `forget` will do, and changes nothing."""
         return self._request(ids, owners, missing, True)
 
     def _change_rows(self, verb, X, weights, ids, owners, labels):

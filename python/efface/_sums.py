@@ -22,7 +22,7 @@ IS_FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "a bool")
 """The rule for a parameter that is true or false."""
 
 
-class SumsModel(Model, family="sums", view="means"):
+class SumsModel(Model, kinds=["means"]):
     """Fitted sums and the rows they were made from; see `Model`.
 
     Attributes

@@ -193,7 +193,7 @@ def test_forget_is_a_fit_without(gaussian, method):
     model = fit(gaussian, method, ids=ids)
     report = model.forget(ids=[3, 700, 1400])
     assert report.rows_forgotten == 3
-    assert report.action in ("untouched", "repaired", "refitted")
+    assert report.action in ("adjusted", "repaired", "refitted")
     left = np.delete(ids, [3, 700, 1400])
     assert model.digest() == fit(gaussian[left], method, ids=left).digest()
     assert model.verify()
@@ -419,12 +419,12 @@ def test_reports_say_what_happened(gaussian):
     model = fit(gaussian, "lloyd", ids=range(1500))
     reports = [model.forget(ids=i) for i in range(100)]
     by_action = {report.action: report for report in reports}
-    assert set(by_action) <= {"untouched", "repaired", "refitted"} and "repaired" in by_action
+    assert set(by_action) <= {"adjusted", "repaired", "refitted"} and "repaired" in by_action
     repaired = by_action["repaired"]
-    assert repaired.where.startswith("from level") and repaired.where in repr(repaired)
+    assert repaired.where.startswith("from iteration") and repaired.where in repr(repaired)
     assert all(report.reason and report.reason == report.reason.strip() for report in reports)
     for report in reports:
-        assert (report.reason in repr(report)) == (report.action != "untouched")
+        assert report.action in repr(report) and report.reason in repr(report)
 
 
 def test_metrics(gaussian):

@@ -136,11 +136,11 @@ def test_many_rows_are_predicted_in_parts(rng, dtype):
 def test_facts_of_a_model(gaussian):
     model = KMeans(3, method="tree", width=2).fit(gaussian)._model
     info = model.info
-    assert (info.family, info.n_rows, info.n_features) == ("kmeans", 1500, 4)
+    assert (info.kind, info.n_rows, info.n_features) == ("k-means", 1500, 4)
     assert (info.predicts, info.n_numbers) == ("clusters", 1)
     assert info.parameters["method"] == "tree" and info.parameters["weigh"] is True
     assert info.parameters["width"] == info.facts["width"] == 2
-    assert info.parameters["candidates"] is None and info.facts["stable"] in (True, False)
+    assert info.parameters["candidates"] is None and info.facts["converged"] in (True, False)
     np.testing.assert_array_equal(model.table("centroids"), model.cluster_centers_)
     model.forget(ids=model.ids_)
     assert model.info.n_numbers == 0 and model.table("centroids").shape == (0, 4)

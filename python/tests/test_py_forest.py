@@ -33,6 +33,11 @@ def y_of(kind, table):
     return table[1] if kind is ForestClassifier else table[2]
 
 
+def kind_of(cls):
+    """What a model of an estimator's class is called."""
+    return f"{'classification' if cls is ForestClassifier else 'regression'} forest"
+
+
 def made(kind, **parameters):
     parameters = {"n_estimators": 8, "random_state": 3, **parameters}
     return kind(**parameters)
@@ -117,7 +122,7 @@ def test_importances_and_sizes(kind, table):
     assert made(kind, max_depth=3).fit(X, y).size_.depth <= 3
     alone = made(kind).fit(X, np.zeros(120, int))
     assert (alone.feature_importances_ == 0).all() and alone.size_.n_nodes == 8
-    assert model._model.info.family == "forest" and "importances" in model._model.tables
+    assert model._model.info.kind == kind_of(kind) and "importances" in model._model.tables
 
 
 # ------------------------------------------------------------------ the law
@@ -414,7 +419,7 @@ def test_exported_files_predict_the_same(kind, texts, table, tmp_path, build_dir
     path = tmp_path / "out.model"
     model.export(path)
     predictor = efface.load_predictor(path)
-    assert predictor.family == "forest" and predictor.n_features == 4
+    assert predictor.kind == kind_of(kind) and predictor.n_features == 4
     assert predictor.takes_missing is texts
     assert predictor.feature_names == (["a", "b", "c", "d"] if texts else None)
     np.testing.assert_array_equal(predictor.predict(frame), model.predict(frame))
@@ -449,7 +454,7 @@ def test_classifiers_in_a_store(tmp_path, table):
     with efface.create(tmp_path / "s.store", X, ids=range(120), labels=labels) as store:
         estimator = made(ForestClassifier, categories=[3])
         stored = store.fit("forest", estimator)
-        assert stored.family == "forest" and stored.n_features == 4
+        assert stored.kind == "classification forest" and stored.n_features == 4
         store.fit("k", KMeans(3), columns=[0, 1])
         store.learn(X[:1] + 1, ids=[500], labels=["cow"])
         store.update(X[3:4], ids=[3], labels=["ant"])

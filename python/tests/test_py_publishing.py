@@ -27,11 +27,11 @@ def test_labels_are_those_of_the_model(store, tmp_path, gaussian, rng, build_dir
     np.testing.assert_array_equal(predictor.predict(X), model.predict(X))
     np.testing.assert_array_equal(predictor.table("centroids"), model.cluster_centers_)
     np.testing.assert_array_equal(predictor.offset, store.offset)
-    assert (predictor.family, predictor.n_features, predictor.predicts) == ("kmeans", 4, "clusters")
+    assert (predictor.kind, predictor.n_features, predictor.predicts) == ("k-means", 4, "clusters")
     assert predictor.tables == model.tables == ("centroids",)
     with pytest.raises(efface.NotFoundError, match="centroids"):
         predictor.table("trees")
-    assert predictor.feature_names is None and "kmeans" in repr(predictor)
+    assert predictor.feature_names is None and "k-means" in repr(predictor)
     assert report.published == hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest()
     assert "published" in repr(report)
     receipt = store.receipts[-1]

@@ -27,8 +27,8 @@ def store(path, gaussian):
 
 
 def test_models(store, gaussian):
-    names = [(m.name, m.family, m.n_features, m.n_init) for m in store.models]
-    assert names == [("all", "kmeans", 4, 1), ("some", "kmeans", 2, 1)]
+    names = [(m.name, m.kind, m.n_features, m.n_init) for m in store.models]
+    assert names == [("all", "k-means", 4, 1), ("some", "k-means", 2, 1)]
     found = [(m.parameters["method"], m.parameters["k"]) for m in store.models]
     assert found == [("pyramid", 3), ("lloyd", 4)]
     assert all(m.parameters == store.load(m.name).info.parameters for m in store.models)
@@ -52,7 +52,7 @@ def test_models(store, gaussian):
 def test_forget(store, path, gaussian):
     preview = store.preview(owners="p7")
     assert preview.n_forgotten == 30 and preview.receipt == 0 and store.n_rows == 1500
-    assert [change.family for change in preview.models] == ["kmeans"] * 2
+    assert [change.kind for change in preview.models] == ["k-means"] * 2
     report = store.forget(owners=["p7", "p8"], ids=[0])
     assert report.n_forgotten == 61 and [c.name for c in report.models] == ["all", "some"]
     assert "61 rows forgotten" in repr(report) and "<table>" in report._repr_html_()

@@ -37,7 +37,7 @@ def test_a_bound_is_kept():
     model = efface.ColumnMeans(bound=10.0).fit(np.ones((3, 2)), ids=range(3))
     with pytest.raises(ValueError, match="bound"):
         model.learn(np.full((1, 2), 11.0), ids=[7])
-    assert model.forget(ids=[0]).action == "untouched"
+    assert model.forget(ids=[0]).action == "adjusted"
     np.testing.assert_array_equal(model.means_, [1.0, 1.0])
 
 
@@ -46,9 +46,9 @@ def test_both_families_in_a_store(tmp_path):
     with efface.create(tmp_path / "s.store", X, ids=range(60)) as store:
         store.fit("means", efface.ColumnMeans())
         store.fit("groups", efface.KMeans(n_clusters=3, random_state=1))
-        assert [model.family for model in store.models] == ["kmeans", "sums"]
+        assert [model.kind for model in store.models] == ["k-means", "means"]
         report = store.forget(ids=[5, 6])
-        assert {change.family for change in report.models} == {"kmeans", "sums"}
+        assert {change.kind for change in report.models} == {"k-means", "means"}
         assert store.verify("means") and store.verify("groups")
         means = store.load("means").means_
     np.testing.assert_allclose(means, np.delete(X, [5, 6], axis=0).mean(axis=0), rtol=1e-5)

@@ -3,8 +3,6 @@
 #include "api/values.h"
 #include "rooms/rooms.h"
 
-#include <string.h>
-
 /* What a store has, but for its models. */
 static json_t *summary(const sv_room *room, const efface_store_info *info) {
     return json_pack("{s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:o,s:o}", "name", sv_room_name(room), "rows",
@@ -39,31 +37,14 @@ sv_when sv_get_stores(sv_request *request) {
     return sv_reply_json(request, 200, json_pack("{s:o}", "stores", stores));
 }
 
-static void take_view(void *view, const efface_fact *fact) {
-    if (fact->kind == EFFACE_FACT_TEXT && strcmp(fact->name, "view") == 0)
-        (void)json_string_set(view, fact->text);
-}
-
-/* The models, each with the view of its sums, which says more than the family. */
 static efface_status list_models(efface_store *store, json_t *list, efface_error *error) {
     efface_stored_model *models = NULL;
     size_t n_models = 0;
-    efface_status status = efface_store_models(store, &models, &n_models, error);
-    for (size_t i = 0; i < n_models && status == EFFACE_OK; i++) {
-        json_t *const view = json_string("");
-        status = efface_store_describe(store, models[i].name, take_view, view, error);
-        const bool is_gone = status == EFFACE_E_NOT_FOUND; /* since the list was read */
-        const bool has_view = *json_string_value(view) != '\0';
-        if (is_gone)
-            status = EFFACE_OK;
-        else
-            sv_json_add(list, json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name, "family",
-                                        efface_family_name(models[i].family), "view",
-                                        has_view ? view : NULL, "columns",
-                                        sv_json_count(models[i].n_columns), "commitment",
-                                        sv_json_digest(models[i].commitment)));
-        json_decref(view);
-    }
+    const efface_status status = efface_store_models(store, &models, &n_models, error);
+    for (size_t i = 0; i < n_models && status == EFFACE_OK; i++)
+        sv_json_add(list, json_pack("{s:s,s:s,s:o,s:o}", "name", models[i].name, "kind",
+                                    models[i].kind, "columns", sv_json_count(models[i].n_columns),
+                                    "commitment", sv_json_digest(models[i].commitment)));
     efface_model_list_free(models);
     return status;
 }

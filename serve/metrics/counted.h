@@ -37,9 +37,9 @@ typedef struct sv_counted_store {
 } sv_counted_store;
 
 typedef struct sv_counted_repair {
-    efface_family family;
+    const char *kind; /* of the model; both are constants of the library */
     efface_action action;
-    const char *reason; /* a constant of the library */
+    const char *reason;
     uint64_t times, rows_visited;
 } sv_counted_repair;
 

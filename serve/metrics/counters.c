@@ -115,14 +115,14 @@ void sv_metrics_connection(sv_metrics *m, int change) {
 static sv_counted_repair *find_repair(sv_metrics *m, const efface_model_report *report) {
     for (size_t i = 0; i < m->n_repairs; i++) {
         sv_counted_repair *const r = &m->repairs[i];
-        if (r->family == report->family && r->action == report->report.action &&
+        if (strcmp(r->kind, report->kind) == 0 && r->action == report->report.action &&
             strcmp(r->reason, report->report.reason) == 0)
             return r;
     }
     const bool last = m->n_repairs + 1 >= SV_MAX_REPAIRS;
     sv_counted_repair *const r = &m->repairs[last ? SV_MAX_REPAIRS - 1 : m->n_repairs];
     if (r->reason == NULL) {
-        *r = (sv_counted_repair){.family = report->family,
+        *r = (sv_counted_repair){.kind = report->kind,
                                  .action = report->report.action,
                                  .reason = last ? "other" : report->report.reason};
         m->n_repairs++;

@@ -139,11 +139,11 @@ static void put_repairs(FILE *out, sv_metrics *m) {
             visited ? "efface_repair_rows_visited_total" : "efface_repairs_total";
         put_head(out, name, "counter",
                  visited ? "Rows that models looked at to follow changes."
-                         : "What changes were for models, by family, action and reason.");
+                         : "What changes were for models, by kind of model, action and reason.");
         for (size_t i = 0; i < m->n_repairs; i++) {
             const sv_counted_repair *const r = &m->repairs[i];
-            print_text(out, "%s{family=\"%s\",action=\"%s\",reason=\"", name,
-                       efface_family_name(r->family), efface_action_name(r->action));
+            print_text(out, "%s{kind=\"%s\",action=\"%s\",reason=\"", name, r->kind,
+                       efface_action_name(r->action));
             put_value(out, r->reason);
             print_text(out, "\"} %" PRIu64 "\n", visited ? r->rows_visited : r->times);
         }

@@ -23,7 +23,7 @@ void sv_metrics_request(sv_metrics *metrics, const sv_request *request);
 /* A connection came (1) or went (-1). */
 void sv_metrics_connection(sv_metrics *metrics, int change);
 
-/* Counts what a request that was done did: rows, and repairs by family, action and reason. */
+/* Counts what a request that was done did: rows, and repairs by kind of model, action and reason. */
 void sv_metrics_change(sv_metrics *metrics, size_t store, const efface_store_report *report);
 
 /* Counts a group: how many requests were done in one transaction, and the seconds of the call that

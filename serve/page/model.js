@@ -3,7 +3,7 @@
 import { get, inWords } from './api.js';
 import { copyButton, digest, el, empty, facts, link, more, path, replace, table }
     from './dom.js';
-import { count, kindOf, list, number, whole } from './words.js';
+import { count, list, number, whole } from './words.js';
 import { draw } from './pictures.js';
 import { verifyPanel } from './checks.js';
 
@@ -64,7 +64,6 @@ export async function showModel({ main, parts, signal, may }) {
     const pictures = el('div', { class: 'pictures' }, el('p', { class: 'loading' }, 'Drawing…'));
     const inputs = model.columns.filter((column) => column.input)
         .map((column, i) => column.name || `column ${i}`);
-    const view = model.facts.find((fact) => fact.name === 'view');
     const params = model.facts.filter((fact) => fact.parameter);
     const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null
         && fact.name !== 'classes'); // they are listed by their names
@@ -78,8 +77,7 @@ export async function showModel({ main, parts, signal, may }) {
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('', 'Overview'),
             link(path('stores', store), store)),
         el('h1', null, model.name),
-        el('p', { class: 'lead' }, `A model of the kind ${kindOf({ ...model,
-            view: view && view.value })}, fitted to ${count(model.rows, 'row')}.${predicts}${
+        el('p', { class: 'lead' }, `A model of the kind ${model.kind}, fitted to ${count(model.rows, 'row')}.${predicts}${
             forgotten}`),
         el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Commitment'),
             digest(model.commitment, true), copyButton(model.commitment, 'the commitment')),

@@ -2,14 +2,14 @@
 
 import { get, inWords, send } from './api.js';
 import { digest, el, empty, link, notice, path, replace } from './dom.js';
-import { bytes, count, deed, kindOf, list, time, whole } from './words.js';
+import { bytes, count, deed, list, time, whole } from './words.js';
 import { latencyPicture } from './latency.js';
 
 const LAST = 6;
 
 function byKind(models) {
     const counts = new Map();
-    for (const model of models) counts.set(kindOf(model), (counts.get(kindOf(model)) || 0) + 1);
+    for (const model of models) counts.set(model.kind, (counts.get(model.kind) || 0) + 1);
     return list([...counts].sort().map(([name, n]) => (n === 1 ? name : `${n} × ${name}`)));
 }
 
@@ -17,7 +17,7 @@ function modelItem(store, model, opens) {
     return el('li', null,
         el('span', { class: 'name' }, opens
             ? link(path('stores', store.name, 'models', model.name), model.name) : model.name),
-        el('span', { class: 'kind' }, kindOf(model)), digest(model.commitment));
+        el('span', { class: 'kind' }, model.kind), digest(model.commitment));
 }
 
 function storeCard(store, may) {

@@ -46,11 +46,10 @@ function rowsTable(found, by) {
 }
 
 function previewTable(preview) {
-    return table('What it takes, by model', [{ name: 'Model' }, { name: 'What happens' },
-        { name: 'Why' }, { name: 'Visits of rows', number: true }],
-    preview.models.map((model) => [model.name, mark(model.action, action(model.action)),
-        [model.reason, model.where ? `, ${model.where}` : ''],
-        model.rows_visited ? `up to ${whole(model.rows_visited)}` : 'none']), true);
+    return table('What it takes, by model', [{ name: 'Model' }, { name: 'What will happen' },
+        { name: 'Why' }],
+    preview.models.map((model) => [model.name, mark(model.action, action(model.action, false)),
+        [model.reason, model.where ? `, ${model.where}` : '']]), true);
 }
 
 function sameRows(a, b) {

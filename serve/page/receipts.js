@@ -18,7 +18,7 @@ function storeTabs(stores, current) {
 
 function inShort(receipt) {
     const of = (name) => receipt.models.filter((model) => model.action === name).length;
-    const parts = [[of('untouched'), 'no repair'], [of('repaired'), 'repaired'],
+    const parts = [[of('adjusted'), 'adjusted'], [of('repaired'), 'repaired in part'],
         [of('refitted'), 'fitted again']].filter(([n]) => n > 0);
     return parts.map(([n, text]) => `${n} ${text}`).join(', ') || '–';
 }
@@ -173,7 +173,7 @@ export async function showReceipt({ main, parts, signal, may }) {
                 table('Models before and after the request', [{ name: 'Model' },
                     { name: 'What happened' }, { name: 'Why' }, { name: 'Before' },
                     { name: 'After' }],
-                models.map((model) => [model.name, mark(model.action, action(model.action)),
+                models.map((model) => [model.name, mark(model.action, action(model.action, true)),
                     [model.reason, model.where ? `, ${model.where}` : ''],
                     digest(model.before), digest(model.after)]), true)) : null),
         models.length && may('read', 'erase') ? el('section', { class: 'step noprint',

@@ -2,7 +2,7 @@
 
 import { get } from './api.js';
 import { digest, el, empty, facts, link, path, replace, table } from './dom.js';
-import { bytes, kindOf, list, whole } from './words.js';
+import { bytes, list, whole } from './words.js';
 
 const MAX_NAMES = 20;
 const IDS = { numbers: 'numbers', texts: 'texts', unknown: 'not known' };
@@ -26,7 +26,7 @@ export async function showStore({ main, parts, signal, may }) {
                 store.models.map((model) => [
                     opens ? link(path('stores', store.name, 'models', model.name), model.name)
                         : model.name,
-                    kindOf(model), whole(model.columns), digest(model.commitment)]), true)),
+                    model.kind, whole(model.columns), digest(model.commitment)]), true)),
         el('section', { 'aria-labelledby': 'has-heading' },
             el('h2', { id: 'has-heading' }, 'What it has'),
             el('div', { class: 'card' }, facts([

@@ -60,22 +60,6 @@ export function list(texts, last) {
     return `${texts.slice(0, -1).join(', ')} ${last || 'and'} ${texts[texts.length - 1]}`;
 }
 
-const FAMILIES = {
-    kmeans: 'k-means', sums: 'sums', segmented: 'segmented regression', forest: 'forest',
-};
-export function family(name) {
-    return FAMILIES[name] || name;
-}
-
-const VIEWS = {
-    means: 'means', linear: 'linear regression', ridge: 'ridge classifier', bayes: 'naive Bayes',
-    discriminant: 'discriminant', components: 'principal components',
-};
-// What a model is: its family, or which view of the sums.
-export function kindOf(model) {
-    return VIEWS[model.view] || family(model.family);
-}
-
 const KINDS = {
     forget: ['Forgot', 'forgotten'], learn: ['Learned', 'learned'], update: ['Updated', 'updated'],
     publish: ['Published', 'published'], rekey: ['New seed'], add: ['Model added'],
@@ -88,34 +72,28 @@ export function deed(receipt) {
     return n === undefined || !past || receipt.kind === 'publish' ? verb : `${verb} ${count(n, 'row')}`;
 }
 
-const ACTIONS = { untouched: 'no repair', repaired: 'repaired', refitted: 'fitted again',
+const ACTIONS = { adjusted: 'adjusted', repaired: 'repaired in part', refitted: 'fitted again',
     added: 'added', dropped: 'dropped' };
-export function action(name) {
-    return ACTIONS[name] || name;
+// What was done to a model, or will be.
+export function action(name, done) {
+    const text = ACTIONS[name] || name;
+    return done ? text : `will be ${text}`;
 }
 
-// What forgetting takes, over all models, in one or two sentences.
+// What forgetting takes, over all models, in a sentence.
 export function cost(models, done) {
-    const of = (name) => models.filter((model) => model.action === name);
-    const [calm, repaired, refitted] = [of('untouched'), of('repaired'), of('refitted')];
-    if (models.length === 0) return 'The store has no models: only the rows leave.';
-    const need = (n) => (done ? 'needed' : n === 1 ? 'needs' : 'need');
-    if (calm.length === models.length) {
-        return models.length === 1 ? `The model ${need(1)} no repair: its sums are corrected.`
-            : `None of the ${models.length} models ${need(1)} a repair: only sums are corrected.`;
+    const of = (name) => models.filter((model) => model.action === name).length;
+    const [adjusted, repaired, refitted] = [of('adjusted'), of('repaired'), of('refitted')];
+    const n = models.length;
+    if (n === 0) return 'The store has no models: only the rows leave.';
+    if (adjusted === n) {
+        return `The share of the rows ${done ? 'was' : 'will be'} taken out of ${
+            n === 1 ? 'the model' : `all ${n} models`}; no other row ${done ? 'was' : 'is'} needed.`;
     }
-    if (models.length === 1) {
-        return `The model ${done ? 'was' : 'is'} ${repaired.length ? 'repaired in part'
-            : 'fitted again from scratch'}.`;
-    }
-    const text = calm.length === 0
-        ? `All ${models.length} models ${need(2)} more than corrected sums`
-        : `${calm.length} of ${count(models.length, 'model')} ${need(calm.length)} no repair`;
-    const rest = [];
-    const were = (n) => (done ? (n === 1 ? 'was' : 'were') : n === 1 ? 'is' : 'are');
-    if (repaired.length) rest.push(`${repaired.length} ${were(repaired.length)} repaired in part`);
-    if (refitted.length) {
-        rest.push(`${refitted.length} ${were(refitted.length)} fitted again from scratch`);
-    }
-    return `${text}; ${list(rest)}.`;
+    if (n === 1) return `The model ${done ? 'was' : 'will be'} ${action(models[0].action, true)}.`;
+    const were = (count) => (done ? (count === 1 ? 'was' : 'were') : 'will be');
+    const parts = [[adjusted, 'adjusted, which takes no other row'], [repaired, 'repaired in part'],
+        [refitted, 'fitted again']].filter(([count]) => count > 0)
+        .map(([count, text]) => `${count} ${were(count)} ${text}`);
+    return `Of ${n} models, ${list(parts)}.`;
 }

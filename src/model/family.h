@@ -63,6 +63,10 @@ typedef struct ef_family {
                                  efface_error *error);
     void (*describe_params)(const efface_params *params, ef_listener to);
 
+    /* What a model of these parameters, or a published one, is to people, in words of fewer than
+     * EFFACE_KIND_BYTES bytes: exactly one of the two is given. */
+    const char *(*kind)(const efface_params *params, const void *predictor);
+
     /* Whether values of rows may be missing (NaN) for a model of these parameters; and of rows to
      * predict. NULL: they may not. */
     bool (*takes_missing)(const efface_params *params);

@@ -135,7 +135,7 @@ class Orders(unittest.TestCase):
             done = bench(*words, "--method", method, "--scale", "minmax")
             self.assertEqual(done.returncode, 0, done.stderr)
             for line in map(json.loads, done.stdout.splitlines()):
-                self.assertEqual(line["reasons"], {"the range of a column moved": 9}, method)
+                self.assertEqual(line["reasons"], {"the range of a column changes": 9}, method)
 
     def test_a_value_that_two_rows_have_is_no_edge(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "ex
 # These two are commands of another program, which builds without its libraries do not have.
 WITH_SERVICE = PROGRAM and os.path.exists(os.path.join(os.path.dirname(PROGRAM), "efface-serve"))
 WITH_HELP = [command for command in COMMANDS if WITH_SERVICE or command not in ("serve", "token")]
-FAMILIES = ["kmeans", "sums", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
+FAMILIES = ["kmeans", "means", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
             "segmented", "forest"]
 
 INFO = """\
@@ -34,18 +34,17 @@ labels    0
 texts     of ids and owners are not kept, only their numbers
 receipts  1; their key is in the store
 models    2
-  default: kmeans, 2 columns
+  default: k-means, 2 columns
     method pyramid, k 3, iters 10, scale none, empty reseed, passes 1, starts 4
     digest DIGEST
-  fine: kmeans, 1 column
+  fine: k-means, 1 column
     method quantized, k 5, iters 10, scale minmax, empty reseed, gamma 0.2
     digest DIGEST
 """
 
 FORGET = """\
-4 rows forgotten; 1 requested, 0 missing; receipt 1; TIME s
-model                family     action    rows visited   seconds  reason
-"""
+4 rows forgotten; receipt 1; TIME s
+default, k-means: """
 
 
 def read_npy(data):
@@ -165,7 +164,7 @@ class Documents(ProgramTest):
 
 class Fit(ProgramTest):
     def test_text(self):
-        head = "store: 60 rows, 2 columns; model default: kmeans; TIME s\n"
+        head = "store: 60 rows, 2 columns; model default: k-means; TIME s\n"
         note = "too few rows for each cluster to take a sample, so it works as lloyd\n"
         given = "k 3, iters 10, scale none, empty reseed"
         self.assertEqual(without_numbers(self.fit()),
@@ -191,12 +190,12 @@ class Fit(ProgramTest):
                          (N_ROWS, 2, ["age", "height"], 0))
         self.assertEqual(info["models"], [made["model"]])
         model = info["models"][0]
-        self.assertEqual((model["name"], model["family"], model["dim"]), ("default", "kmeans", 2))
+        self.assertEqual((model["name"], model["kind"], model["dim"]), ("default", "k-means", 2))
         parameters = model["parameters"]
         self.assertEqual((parameters["method"], parameters["k"], parameters["width"]),
                          ("tree", 3, 2))
         self.assertRegex(model["digest"], "^[0-9a-f]{64}$")
-        self.assertEqual((made["fitted"]["actual"], made["fitted"]["width"], made["note"]),
+        self.assertEqual((made["fitted"]["works_as"], made["fitted"]["width"], made["note"]),
                          ("tree", 2, None))
 
     def test_json_says_what_pyramid_works_as(self):
@@ -205,13 +204,13 @@ class Fit(ProgramTest):
                 (["--method", "quantized"], "quantized")]):
             made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "3",
                              "-o", f"{number}.store", *words)
-            self.assertEqual(made["fitted"]["actual"], actual)
+            self.assertEqual(made["fitted"]["works_as"], actual)
             named = words[1] if "--method" in words else "pyramid"
             self.assertEqual(made["model"]["parameters"]["method"], named)
             self.assertEqual(made["note"] is None, actual == named)
             # Models that are added say so as well.
             made = self.json("fit", "-k", "3", "-o", f"{number}.store", "--model", "b", *words)
-            self.assertEqual((made["fitted"]["actual"], made["model"]["parameters"]["method"]),
+            self.assertEqual((made["fitted"]["works_as"], made["model"]["parameters"]["method"]),
                              (actual, named))
 
     def test_family(self):
@@ -222,8 +221,8 @@ class Fit(ProgramTest):
         self.assertEqual(self.canonical("a.store", "a"), self.canonical("b.store", "b"))
         self.assertEqual(self.canonical("a.store", "a"), self.canonical("c.store", "c"))
         self.output("fit", "--family", "kmeans", "-k", "2", "-o", "a.store", "--model", "second")
-        self.assertEqual([m["family"] for m in self.json("info", "a.store")["models"]],
-                         ["kmeans", "kmeans"])
+        self.assertEqual([m["kind"] for m in self.json("info", "a.store")["models"]],
+                         ["k-means", "k-means"])
         for words in ["--family", "none"], ["--family=none"], ["--family", "none", "--json"]:
             self.refused(2, "there is no family 'none' of models: it must be kmeans", "fit",
                          *options, *words, "-o", "d.store")
@@ -291,7 +290,8 @@ class Forget(ProgramTest):
         self.fit()
         text = without_numbers(self.output("forget", "s.store", "--owner", "u3", "--yes"))
         self.assertTrue(text.startswith(FORGET), text)
-        self.assertRegex(text.splitlines()[2], r"^default +kmeans +(untouched|repaired|refitted) ")
+        self.assertRegex(text.splitlines()[1],
+                         r"^default, k-means: (adjusted|repaired|refitted) in TIME s$")
         self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS - 4)
 
     def test_json(self):
@@ -301,11 +301,11 @@ class Forget(ProgramTest):
         self.assertEqual((done["requested"], done["forgotten"], done["missing"], done["receipt"]),
                          (5, 11, 0, 1))
         model = done["models"][0]
-        self.assertEqual((model["name"], model["family"]), ("default", "kmeans"))
+        self.assertEqual((model["name"], model["kind"]), ("default", "k-means"))
         self.assertTrue(model["reason"])
         self.assertIsInstance(model["where"], str)
         self.assertNotIn("level", model)
-        self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
+        self.assertIn(model["action"], ("adjusted", "repaired", "refitted"))
         for field in "rows_visited", "seconds":
             self.assertGreaterEqual(model[field], 0)
         stored = self.json("info", "s.store")["models"][0]
@@ -443,19 +443,19 @@ class Others(ProgramTest):
         self.assertFalse(os.path.exists(self.path("new.csv")))
 
     def test_sums(self):
-        self.output("fit", "people.csv", "--id", "id", "--owner", "user", "--family", "sums",
+        self.output("fit", "people.csv", "--id", "id", "--owner", "user", "--family", "means",
                     "-o", "s.store")
         self.output("fit", "--family", "kmeans", "-k", "3", "--model", "groups", "-o", "s.store")
-        families = {m["name"]: m["family"] for m in self.json("info", "s.store")["models"]}
-        self.assertEqual(families, {"default": "sums", "groups": "kmeans"})
+        families = {m["name"]: m["kind"] for m in self.json("info", "s.store")["models"]}
+        self.assertEqual(families, {"default": "means", "groups": "k-means"})
         self.output("forget", "s.store", "--id", "1", "--yes")
         for name in families:
             self.output("verify", "s.store", "--model", name)
         wanted = self.output("export", "s.store", "--model", "default", "--table", "means", "-o", "-")
         self.output("publish", "s.store", "--model", "default", "-o", "means.model")
         self.assertEqual(self.output("export", "means.model", "--table", "means", "-o", "-"), wanted)
-        self.refused(2, "efface fit --family sums --help", "fit", "people.csv", "--id", "id",
-                     "--family", "sums", "-k", "3", "-o", "new.store")
+        self.refused(2, "efface fit --family means --help", "fit", "people.csv", "--id", "id",
+                     "--family", "means", "-k", "3", "-o", "new.store")
 
     def test_export_leaves_no_other_files(self):
         self.fit()

@@ -223,6 +223,7 @@ class Predictions(ForestTest):
             people(range(200, 240), lose_some).splitlines()) + "\n")
         self.write("holes.csv", people(range(90), lose_some))
         for name, fit in ("classes", self.fit_classes), ("target", self.fit_target):
+            kind = "classification" if name == "classes" else "regression"
             store, file = f"{name}.store", f"{name}.forest"
             fit("--missing", data="holes.csv", store=store)
             before = self.canonical(store, "a")
@@ -238,7 +239,7 @@ class Predictions(ForestTest):
             self.assertEqual(self.predictions(f"{name}.published", "gaps.csv"),
                              self.predictions(store, "gaps.csv"))
             text = self.output("info", file)
-            self.assertIn("family    forest\n", text)
+            self.assertIn(f"kind      {kind} forest\n", text)
             self.assertIn("category  city\n", text)
             self.assertIn("missing   values may be missing\n", text)
             found = self.json("info", file)
@@ -417,7 +418,7 @@ class Said(ForestTest):
     def test_info(self):
         self.fit_classes("--depth", "9", "--min-split", "3")
         text = self.output("info", "s.store")
-        self.assertIn("  default: forest, 3 columns\n", text)
+        self.assertIn("  default: classification forest, 3 columns\n", text)
         for word in "trees 20", "depth 9", "split 3":
             self.assertIn(word, text)
         text = self.output("info", "s.store", "--full")

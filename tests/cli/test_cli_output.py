@@ -184,19 +184,19 @@ class Info(ProgramTest):
     def test_a_model_in_full(self):
         self.fit("s.store", "people.csv", "--method", "lloyd")
         text = self.output("info", "s.store", "--full")
-        self.assertIn("\nmodel     default\nfamily    kmeans\n"
+        self.assertIn("\nmodel     default\nkind      k-means\n"
                       "params    method lloyd, k 3, iters 10, candidates default, scale none,\n"
                       "          empty reseed, bound default\n"
-                      "fitted    actual lloyd, levels 1, stable yes\nloss ", text)
+                      "fitted    works_as lloyd, iterations 1, converged yes\nloss ", text)
         self.assertRegex(text, r"\nloss      \d+\.\d+\n")
         model = self.json("info", "s.store", "--model", "default")["model"]
         self.assertEqual([cluster["rows"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
         self.assertEqual([cluster["weight"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
-        self.assertEqual(model["family"], "kmeans")
+        self.assertEqual(model["kind"], "k-means")
         self.assertEqual(model["parameters"], {"method": "lloyd", "k": 3, "iters": 10, "candidates": None,
                                                "scale": "none", "empty": "reseed", "bound": None})
-        self.assertEqual(model["fitted"], {"actual": "lloyd", "sample": None, "levels": 1,
-                                           "stable": True, "epsilon": None, "width": None})
+        self.assertEqual(model["fitted"], {"works_as": "lloyd", "sample": None, "iterations": 1,
+                                           "converged": True, "epsilon": None, "width": None})
         self.assertEqual(model["note"], None)
         self.assertGreater(model["loss"], 0)
         self.assertEqual(model["columns"][0]["name"], "age")
@@ -212,16 +212,16 @@ class Info(ProgramTest):
         note = "too few rows for each cluster to take a sample, so it works as lloyd"
         self.assertIn(f"note      {note}\n", text)
         model = self.json("info", "s.store", "--full")["model"]
-        self.assertEqual((model["parameters"]["method"], model["fitted"]["actual"],
+        self.assertEqual((model["parameters"]["method"], model["fitted"]["works_as"],
                           model["fitted"]["sample"], model["note"]),
                          ("pyramid", "lloyd", None, note))
         self.fit("t.store", "people.csv", "--rate", "0.25")
         model = self.json("info", "t.store", "--full")["model"]
         sample = model["fitted"]["sample"]
-        self.assertEqual((model["parameters"]["method"], model["fitted"]["actual"], model["note"]),
+        self.assertEqual((model["parameters"]["method"], model["fitted"]["works_as"], model["note"]),
                          ("pyramid", "pyramid", None))
         self.assertTrue(16 <= sample < N_ROWS, sample)
-        self.assertIn(f"fitted    actual pyramid, sample {sample}, ",
+        self.assertIn(f"fitted    works_as pyramid, sample {sample}, ",
                       self.output("info", "t.store", "--full"))
 
     def test_parameters_of_methods(self):

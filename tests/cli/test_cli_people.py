@@ -35,8 +35,8 @@ row 5: owner u1, weight 1, no class
   age 60.03
   height 169.97
 models that use them:
-  default: kmeans, all columns
-  tall: kmeans, columns height
+  default: k-means, all columns
+  tall: k-means, columns height
 """
 
 OWNERS = """\
@@ -118,7 +118,7 @@ class Show(PeopleTest):
         found = self.json("show", "t.store", "--owner", "anna")
         self.assertEqual(found["columns"], ["age", "height"])
         self.assertTrue(found["keeps_texts"])
-        self.assertEqual(found["models"], [{"name": "default", "family": "kmeans",
+        self.assertEqual(found["models"], [{"name": "default", "kind": "k-means",
                                             "columns": ["age", "height"]}])
         self.assertEqual(sorted(found["rows"], key=lambda row: row["id"]), [
             {"id": "p123", "owner": "anna", "weight": 1, "label": "tall, old",
@@ -146,7 +146,7 @@ class Show(PeopleTest):
         self.fit_names("--keep-texts")
         said = self.output("show", "t.store", "--key", "007", "--id", UUID, "-o", "f.csv")
         self.assertEqual(said, "2 rows in f.csv\nmodels that use them:\n"
-                               "  default: kmeans, all columns\n")
+                               "  default: k-means, all columns\n")
         table = list(csv.reader(io.StringIO(self.read("f.csv").decode())))
         self.assertEqual(table[0], ["id", "owner", "weight", "label", "age", "height"])
         self.assertEqual(sorted(table[1:]), [["007", "bob", "1", "short", "50", "180"],

@@ -17,7 +17,7 @@ from cli_program import N_ROWS, ProgramTest, write_people
 INFO = """\
 published p.model
 format    4
-family    kmeans
+kind      k-means
 predicts  clusters
 tables    centroids (3 rows)
 columns   2: age, height
@@ -69,7 +69,7 @@ class Publish(ProgramTest):
         self.publish()
         self.assertTrue(self.output("info", "p.model").startswith(INFO))
         found = self.json("info", "p.model")
-        self.assertEqual(found, {"published": "p.model", "format": 4, "family": "kmeans",
+        self.assertEqual(found, {"published": "p.model", "format": 4, "kind": "k-means",
                                  "predicts": "clusters", "numbers": 1, "dim": 2,
                                  "tables": [{"name": "centroids", "row": "cluster", "rows": 3}],
                                  "columns": ["age", "height"], "offsets": [100, 0],

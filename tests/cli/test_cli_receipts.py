@@ -63,11 +63,11 @@ class Chain(ProgramTest):
         for line in self.make():
             for model in json.loads(line)["models"]:
                 self.assertEqual(list(model),
-                                 ["name", "family", "action", "reason", "before", "after"])
-                self.assertEqual(model["family"], "kmeans")
-                self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
-                self.assertEqual(model["action"] == "untouched",
-                                 model["reason"] == "nothing else changed")
+                                 ["name", "kind", "action", "reason", "before", "after"])
+                self.assertEqual(model["kind"], "k-means")
+                self.assertIn(model["action"], ("adjusted", "repaired", "refitted"))
+                self.assertEqual(model["action"] == "adjusted",
+                                 "no other row is needed" in model["reason"])
 
 
 class Openings(ProgramTest):

@@ -179,7 +179,8 @@ class Classes(ViewTest):
             self.fit_view(name, *options, "--columns", "age,height", "--model", model, data=None)
         for model in self.json("info", "s.store")["models"]:
             parameters = model["parameters"]
-            self.assertIn(parameters["view"], ("bayes", "ridge", "discriminant"))
+            self.assertIn(model["kind"],
+                          ("naive Bayes", "ridge classifier", "discriminant analysis"))
             self.assertEqual(parameters.get("alpha", 0.5), 0.5)
             if model["name"].startswith("discriminant"):
                 self.assertEqual(parameters["quadratic"], "quadratic" in model["name"])

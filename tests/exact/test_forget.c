@@ -95,7 +95,7 @@ static efface_status update_some(walk *w, const size_t *which, size_t n, efface_
 
 static void step(walk *w, size_t most) {
     size_t *const which = make(w->c.rows.n + 1, sizeof *which);
-    efface_report preview = {.action = EFFACE_ACTION_UNTOUCHED}, report = preview;
+    efface_report preview = {.action = EFFACE_ACTION_ADJUSTED}, report = preview;
     efface_error error = {.message = ""};
     efface_status status;
     void *const before = w->family->look != NULL ? w->family->look(w->model) : NULL;

@@ -332,7 +332,7 @@ static int place_in_tree(const efface_report *report, const scene *s) {
 static int place_of(const efface_report *report, const scene *s) {
     if (inside(s->model)->tree != NULL)
         return place_in_tree(report, s);
-    if (report->action == EFFACE_ACTION_UNTOUCHED)
+    if (report->action == EFFACE_ACTION_ADJUSTED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
         return !is_because(report, EF_REASON_SAMPLE) ? (level_of(report) == 0 ? FIRST : LATER)

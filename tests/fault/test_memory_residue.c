@@ -276,7 +276,7 @@ static void models_leave_nothing(void **state) {
                 stories[i](way, seed, 96, 1);
             }
     far = false;
-    assert_true(actions[EFFACE_ACTION_UNTOUCHED] > 5 && actions[EFFACE_ACTION_REPAIRED] > 5);
+    assert_true(actions[EFFACE_ACTION_ADJUSTED] > 5 && actions[EFFACE_ACTION_REPAIRED] > 5);
     assert_true(actions[EFFACE_ACTION_REFITTED] > 5 && n_seeds > 5);
 }
 

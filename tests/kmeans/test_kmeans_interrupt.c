@@ -419,7 +419,7 @@ static void who_is_untouched_does_not_ask(void **state) {
                                                  &(efface_request){.ids = &id, .n_ids = 1}, &report,
                                                  NULL),
                              EFFACE_OK);
-            if (report.action != EFFACE_ACTION_UNTOUCHED)
+            if (report.action != EFFACE_ACTION_ADJUSTED)
                 continue;
             n_untouched++;
             /* In a tree, once for each node that was reached. */

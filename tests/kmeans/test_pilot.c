@@ -301,7 +301,7 @@ static void note(const efface_report *report, bool ran) {
     const bool of_sample = repaired && is_because(report, EF_REASON_SAMPLE);
     seen.steps++;
     seen.refits += report->action == EFFACE_ACTION_REFITTED;
-    seen.untouched += report->action == EFFACE_ACTION_UNTOUCHED;
+    seen.untouched += report->action == EFFACE_ACTION_ADJUSTED;
     seen.by_sample += of_sample && ran;
     seen.by_jury += of_sample && !ran;
 }

@@ -185,7 +185,7 @@ static void margins_end_at_the_limit(void **state) {
         assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
         check_positions(&p, &after);
         check_law(&p);
-        if (report.action == EFFACE_ACTION_UNTOUCHED) {
+        if (report.action == EFFACE_ACTION_ADJUSTED) {
             assert_int_equal(after.with, room);
             n_followed += room == 1;
             n_ended += room == 0;

@@ -55,8 +55,8 @@ static void a_change_stops_at_a_leaf(void **state) {
             if (depth_of(&report) != height)
                 continue;
             n_stopped++;
-            assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
-            assert_string_equal(report.reason, ef_reason_name(EF_REASON_NONE));
+            assert_int_equal(report.action, EFFACE_ACTION_ADJUSTED);
+            assert_true(is_because(&report, EF_REASON_NONE));
             assert_int_equal(report.rows_visited, 0);
             assert_memory_equal(&before, &now, sizeof now);
             report = learn(&p, id, &values[id]);
@@ -143,7 +143,7 @@ static void a_centroid_that_stays_is_not_touched(void **state) {
         if (efface_kmeans_is_seed(p.model, id))
             continue;
         const efface_report report = forget(&p, id);
-        assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+        assert_int_equal(report.action, EFFACE_ACTION_ADJUSTED);
         assert_int_equal(report.rows_visited, 0);
         n_moved += depth_of(&report) == 0;
     }
@@ -198,7 +198,7 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
         if (leaf_of(&p, id) / 3 == parent && leaf_of(&p, id) != leaf)
             (void)forget(&p, id);
     assert_non_null(node_of(&p, 2, leaf)->model);
-    efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
+    efface_report report = {.action = EFFACE_ACTION_ADJUSTED};
     for (uint64_t id = 0; id < 24; id++)
         if (leaf_of(&p, id) == leaf) {
             assert_non_null(node_of(&p, 1, parent)->model);
@@ -231,7 +231,7 @@ static void all_nodes_can_go_and_come_back(void **state) {
     const efface_kmeans_params params = params_of_tree(2, 2, 3, 2);
     pair p = make_pair(&params, 12, 1, values);
     const sight full = look(&p);
-    efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
+    efface_report report = {.action = EFFACE_ACTION_ADJUSTED};
     for (uint64_t id = 0; id < 12; id++)
         report = forget(&p, id);
     assert_int_equal(depth_of(&report), 0);
@@ -299,7 +299,7 @@ static void weights_climb_too(void **state) {
         while (efface_kmeans_is_seed(p.model, id))
             id++;
         const efface_report report = forget(&p, id);
-        assert_true(weighed || report.action == EFFACE_ACTION_UNTOUCHED);
+        assert_true(weighed || report.action == EFFACE_ACTION_ADJUSTED);
         depths[weighed] = depth_of(&report);
         free_pair(&p);
     }

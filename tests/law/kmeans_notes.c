@@ -147,7 +147,7 @@ static void note_sample(const law_step *step, const int32_t *starts) {
     sampled.steps++;
     if (step->report->action == EFFACE_ACTION_REFITTED)
         sampled.refitted++;
-    else if (step->report->action == EFFACE_ACTION_UNTOUCHED)
+    else if (step->report->action == EFFACE_ACTION_ADJUSTED)
         sampled.untouched++;
     else
         ++*(!by_sample ? &sampled.other : now != starts ? &sampled.of_sample : &sampled.of_jury);
@@ -172,7 +172,7 @@ static void note_climb(const law_step *step, const node_marks *before) {
     }
     node_marks now = mark_nodes(step->model);
     assert_int_equal(depth_of(step->report), depth_that_changed(before, &now));
-    assert_true(step->report->action != EFFACE_ACTION_UNTOUCHED || step->report->rows_visited == 0);
+    assert_true(step->report->action != EFFACE_ACTION_ADJUSTED || step->report->rows_visited == 0);
     grown.at_leaves += depth_of(step->report) == now.height;
     grown.inside += depth_of(step->report) > 0 && depth_of(step->report) < now.height;
     grown.at_root += depth_of(step->report) == 0;

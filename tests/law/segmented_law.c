@@ -496,7 +496,7 @@ static void *look(const efface_model *model) {
 static void note(void *before, const law_step *step) {
     (void)before;
     seen.actions[step->report->action]++;
-    seen.bounds += strstr(step->report->reason, "a column's grid") != NULL;
+    seen.bounds += strstr(step->report->reason, "range of a column") != NULL;
     seen.many += strstr(step->report->reason, "so many rows") != NULL;
 }
 

@@ -270,6 +270,11 @@ static bool no_table(const void *predictor, uint32_t number, efface_table *table
     return false;
 }
 
+static const char *kind_of(const efface_params *params, const void *by) {
+    (void)params, (void)by;
+    return "tally";
+}
+
 static const ef_family tally_family = {
     .number = TALLY_FAMILY,
     .name = "tally",
@@ -278,6 +283,7 @@ static const ef_family tally_family = {
     .write_params = write_params,
     .read_params = read_params,
     .describe_params = say_nothing,
+    .kind = kind_of,
     .takes_missing = takes_missing,
     .predicts_missing = predicts_missing,
     .categories = categories,

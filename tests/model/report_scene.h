@@ -12,7 +12,7 @@
 /* The first level that was computed again; 0 if the report names none. */
 static inline uint32_t level_of(const efface_report *report) {
     uint32_t level = 0;
-    return sscanf(report->where, "from level %u on", &level) == 1 ? level : 0;
+    return sscanf(report->where, "from iteration %u on", &level) == 1 ? level : 0;
 }
 
 /* How near to the root of a tree a change came; 0 if the report does not say. */
@@ -22,7 +22,8 @@ static inline uint32_t depth_of(const efface_report *report) {
 }
 
 static inline bool is_because(const efface_report *report, ef_reason reason) {
-    return strcmp(report->reason, ef_reason_name(reason)) == 0;
+    return strcmp(report->reason, ef_reason_name(reason)) == 0 ||
+           (reason == EF_REASON_NONE && strstr(report->reason, "no other row is needed") != NULL);
 }
 
 static inline bool same_reason(const efface_report *a, const efface_report *b) {

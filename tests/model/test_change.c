@@ -92,7 +92,7 @@ static void unknown_ids_can_be_skipped(void **state) {
     assert_int_equal(FORGET(&p, some, 5, EFFACE_MISSING_SKIP), EFFACE_OK);
     assert_int_equal(report.rows_missing, 5);
     assert_int_equal(report.rows_forgotten, 0);
-    assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+    assert_int_equal(report.action, EFFACE_ACTION_ADJUSTED);
     check_same(&p, &after);
     free_pair(&p);
 }
@@ -244,7 +244,7 @@ static void owners_leave_with_all_their_rows(void **state) {
                                          &done, NULL),
                      EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 0);
-    assert_int_equal(done.action, EFFACE_ACTION_UNTOUCHED);
+    assert_int_equal(done.action, EFFACE_ACTION_ADJUSTED);
     check_same(&p, &before);
     free_pair(&p);
 }
@@ -447,7 +447,7 @@ static void empty_requests_do_nothing(void **state) {
                                      : call == 2 ? LEARN(&p, &none)
                                                  : UPDATE(&p, &none);
         assert_int_equal(status, EFFACE_OK);
-        assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+        assert_int_equal(report.action, EFFACE_ACTION_ADJUSTED);
         assert_string_equal(report.reason, ef_reason_name(EF_REASON_NONE));
         assert_true(report.rows_visited == 0 && report.rows_forgotten == 0);
         assert_true(report.rows_learned == 0 && report.rows_missing == 0);

@@ -176,7 +176,7 @@ static void models_change_together(void **state) {
         check_crowd(&c);
         for (uint64_t number = 0; number < 60; number++) {
             const request q = draw_request(&c, number);
-            efface_report reports[N_MODELS] = {{.action = EFFACE_ACTION_UNTOUCHED}};
+            efface_report reports[N_MODELS] = {{.action = EFFACE_ACTION_ADJUSTED}};
             assert_int_equal(ask_many(&c, &q, number % 5 != 0 ? reports : NULL), EFFACE_OK);
             for (int i = 0; i < N_MODELS; i++) {
                 efface_report right;
@@ -338,7 +338,7 @@ static void empty_requests_do_nothing(void **state) {
         memset(reports, 0xA5, sizeof reports);
         assert_int_equal(ask_many(&c, &q, reports), EFFACE_OK);
         for (int i = 0; i < N_MODELS; i++) {
-            assert_int_equal(reports[i].action, EFFACE_ACTION_UNTOUCHED);
+            assert_int_equal(reports[i].action, EFFACE_ACTION_ADJUSTED);
             assert_string_equal(reports[i].reason, ef_reason_name(EF_REASON_NONE));
             assert_true(reports[i].rows_forgotten == 0 && reports[i].rows_learned == 0);
             assert_true(reports[i].rows_visited == 0 && reports[i].seconds >= 0.0);

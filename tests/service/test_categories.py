@@ -37,7 +37,7 @@ class CategoriesTest(EndedTest):
 
     def test_model(self):
         model = self.good(self.checked("read").get("/v1/stores/trips/models/default"))
-        self.assertEqual((model["family"], model["missing"]), ("forest", True))
+        self.assertEqual((model["kind"], model["missing"]), ("classification forest", True))
         self.assertEqual([(column["name"], column["category"]) for column in model["columns"]],
                          [("age", False), ("city", True)])
 

@@ -69,9 +69,9 @@ class StoresTest(ReadsTest):
         info = self.program_json("info", "people.store")
         self.assertEqual(store["column_names"], ["age", "height", "income"])
         self.assertEqual(store["labels"], 3)
-        self.assertEqual([(model["name"], model["family"], model["columns"], model["commitment"])
+        self.assertEqual([(model["name"], model["kind"], model["columns"], model["commitment"])
                           for model in store["models"]],
-                         [(model["name"], model["family"], model["dim"], model["commitment"])
+                         [(model["name"], model["kind"], model["dim"], model["commitment"])
                           for model in info["models"]])
 
     def test_refusals(self):
@@ -88,13 +88,13 @@ class ModelsTest(ReadsTest):
     def test_models(self):
         self.start()
         client = self.checked("read")
-        for name, family, predicts, numbers in (("default", "kmeans", "clusters", 1),
-                                                ("income", "sums", "values", 1),
-                                                ("kind", "sums", "classes", 1)):
+        for name, kind, predicts, numbers in (("default", "k-means", "clusters", 1),
+                                              ("income", "linear regression", "values", 1),
+                                              ("kind", "naive Bayes", "classes", 1)):
             model = self.good(client.get(f"/v1/stores/people/models/{name}"))
             info = self.program_json("info", "people.store", "--model", name)["model"]
-            self.assertEqual((model["family"], model["predicts"], model["numbers"], model["rows"]),
-                             (family, predicts, numbers, N_ROWS))
+            self.assertEqual((model["kind"], model["predicts"], model["numbers"], model["rows"]),
+                             (kind, predicts, numbers, N_ROWS))
             self.assertEqual(model["commitment"], info["commitment"])
             facts = {fact["name"]: fact["value"] for fact in model["facts"] if fact["parameter"]}
             self.assertEqual(facts, info["parameters"])

@@ -289,7 +289,7 @@ static void print_text_fit(const choices *c, const result *r) {
     cli_put_text(stdout, c->store_path);
     printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s; %.3f s\n", r->store.n_rows,
            r->store.n_rows == 1 ? "" : "s", r->store.n_columns, r->store.n_columns == 1 ? "" : "s",
-           r->model.name, efface_family_name(r->model.family), r->seconds);
+           r->model.name, r->model.kind, r->seconds);
     cli_put_facts(stdout, "", &r->facts, CLI_GIVEN_PARAMETERS);
     if (r->note != NULL)
         puts(r->note);

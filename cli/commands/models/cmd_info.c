@@ -177,8 +177,8 @@ static void print_text_contents(const contents *c) {
     printf("models    %zu\n", c->n_models);
     for (size_t i = 0; i < c->n_models; i++) {
         const efface_stored_model *const model = &c->models[i];
-        printf("  %s: %s, %" PRIu32 " column%s\n", model->name, efface_family_name(model->family),
-               model->n_columns, model->n_columns == 1 ? "" : "s");
+        printf("  %s: %s, %" PRIu32 " column%s\n", model->name, model->kind, model->n_columns,
+               model->n_columns == 1 ? "" : "s");
         cli_put_facts(stdout, "    ", &c->parameters[i], CLI_GIVEN_PARAMETERS);
         printf("    digest %s\n", cli_hex_of(model->digest).text);
     }
@@ -240,7 +240,7 @@ static void print_published_json(const char *path, const efface_predictor *publi
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "published", path);
     cli_json_whole(&json, "format", info.format);
-    cli_json_text(&json, "family", efface_family_name(info.family));
+    cli_json_text(&json, "kind", info.kind);
     cli_json_text(&json, "predicts", cli_predicts_name(info.predicts));
     cli_json_whole(&json, "numbers", info.n_numbers);
     cli_json_whole(&json, "dim", info.n_columns);
@@ -310,15 +310,16 @@ static void print_published_text(const char *path, const efface_predictor *publi
     const efface_predictor_info info = efface_predictor_get_info(published);
     fputs("published ", stdout);
     cli_put_text(stdout, path);
-    printf("\nformat    %" PRIu32 "\nfamily    %s\npredicts  %s\n", info.format,
-           efface_family_name(info.family), cli_predicts_name(info.predicts));
+    printf("\nformat    %" PRIu32 "\nkind      %s\npredicts  %s\n", info.format, info.kind,
+           cli_predicts_name(info.predicts));
     print_tables(published);
     print_classes(classes);
     const cli_columns c = {.n = info.n_columns, .published = published};
     print_column_names(&c);
     print_offsets(&c);
     print_inputs(published, &c);
-    fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
+    fputs("It predicts; the rows, the seed and what is needed to forget are in the store that it "
+          "was published from.\n",
           stdout);
 }
 

@@ -9,7 +9,7 @@ static void print_json_published(const char *path, const efface_store_report *re
     const efface_model_report *const model = &report->models[0];
     cli_json json = cli_json_object(stdout);
     cli_json_text(&json, "model", model->name);
-    cli_json_text(&json, "family", efface_family_name(model->family));
+    cli_json_text(&json, "kind", model->kind);
     cli_json_text(&json, "file", path);
     cli_json_whole(&json, "bytes", report->n_published_bytes);
     cli_json_text(&json, "digest", cli_hex_of(report->published).text);

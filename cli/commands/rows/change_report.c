@@ -33,7 +33,7 @@ static void print_json_change(const cli_change *change, const efface_store_repor
         const efface_model_report *const model = &report->models[i];
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", model->name);
-        cli_json_text(&json, "family", efface_family_name(model->family));
+        cli_json_text(&json, "kind", model->kind);
         cli_json_text(&json, "action", efface_action_name(model->report.action));
         cli_json_text(&json, "reason", model->report.reason);
         cli_json_text(&json, "where", model->report.where);
@@ -62,29 +62,28 @@ static void print_new_ids(const efface_store_report *report) {
 static void print_text_change(const cli_change *change, const efface_store_report *report) {
     const char *const verb = change->kind == CLI_LEARNED   ? "learned"
                              : change->kind == CLI_UPDATED ? "updated"
-                             : change->look                ? "would be forgotten"
+                             : change->look                ? "will be forgotten"
                                                            : "forgotten";
     const uint64_t n = change->kind == CLI_LEARNED   ? report->n_learned
                        : change->kind == CLI_UPDATED ? report->n_updated
                                                      : report->n_forgotten;
     printf("%" PRIu64 " row%s %s", n, n == 1 ? "" : "s", verb);
-    if (change->kind == CLI_FORGOTTEN)
-        printf("; %" PRIu64 " requested, %" PRIu64 " missing", report->n_requested,
-               report->n_missing);
+    if (report->n_missing != 0)
+        printf("; %" PRIu64 " of the %" PRIu64 " ids and owners do%s not exist", report->n_missing,
+               report->n_requested, report->n_missing == 1 ? "es" : "");
     if (report->receipt != 0)
         printf("; receipt %" PRIu64, report->receipt);
     printf("; %.3f s\n", report->seconds);
     if (report->new_ids != NULL && report->n_learned > 0)
         print_new_ids(report);
-    if (report->n_models == 0)
-        return;
-    printf("%-20s %-10s %-9s %12s %9s  %s\n", "model", "family", "action", "rows visited",
-           "seconds", "reason");
     for (uint32_t i = 0; i < report->n_models; i++) {
-        const efface_report *const r = &report->models[i].report;
-        printf("%-20s %-10s %-9s %12" PRIu64 " %9.3f  %s%s%s\n", report->models[i].name,
-               efface_family_name(report->models[i].family), efface_action_name(r->action),
-               r->rows_visited, r->seconds, r->reason, r->where[0] != '\0' ? ", " : "", r->where);
+        const efface_model_report *const model = &report->models[i];
+        const efface_report *const r = &model->report;
+        printf("%s, %s: %s%s", model->name, model->kind, change->look ? "will be " : "",
+               efface_action_name(r->action));
+        if (!change->look)
+            printf(" in %.3f s", r->seconds);
+        printf("\n  %s%s%s\n", r->reason, r->where[0] != '\0' ? ", " : "", r->where);
     }
 }
 

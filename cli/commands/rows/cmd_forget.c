@@ -61,7 +61,7 @@ static int confirm_forget(const choices *c, efface_store *store, const cli_wante
     if (code != CLI_DONE)
         return code;
     for (uint32_t i = 0; i < report.n_models; i++)
-        n_hard += report.models[i].report.action != EFFACE_ACTION_UNTOUCHED;
+        n_hard += report.models[i].report.action != EFFACE_ACTION_ADJUSTED;
     const uint64_t n = report.n_forgotten, n_models = report.n_models;
     efface_store_report_free(&report);
     return cli_ask("Forget %" PRIu64 " row%s of %s, in %" PRIu64 " model%s (%" PRIu32

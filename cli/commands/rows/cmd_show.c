@@ -190,7 +190,7 @@ static void write_models(cli_json *json, const shown *s) {
         const shown_model *const model = &s->models[i];
         cli_json_open(json, NULL, '{');
         cli_json_text(json, "name", model->info.name);
-        cli_json_text(json, "family", efface_family_name(model->info.family));
+        cli_json_text(json, "kind", model->info.kind);
         cli_json_open(json, "columns", '[');
         for (uint32_t j = 0; j < model->info.n_columns; j++)
             cli_json_text(json, NULL, column_name(s, model->columns[j], made_up));
@@ -239,7 +239,7 @@ static void print_models(FILE *out, const shown *s) {
     fputs(s->n_models == 0 ? "no model uses them\n" : "models that use them:\n", out);
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
-        fprintf(out, "  %s: %s, ", model->info.name, efface_family_name(model->info.family));
+        fprintf(out, "  %s: %s, ", model->info.name, model->info.kind);
         if (model->info.n_columns == s->info.n_columns)
             fputs("all columns", out);
         for (uint32_t j = 0; j < model->info.n_columns && j <= MAX_NAMES &&

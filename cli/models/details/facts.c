@@ -141,7 +141,7 @@ void cli_json_facts(cli_json *json, const cli_facts *facts, bool parameters) {
 
 void cli_json_model(cli_json *json, const efface_stored_model *model, const cli_facts *facts) {
     cli_json_text(json, "name", model->name);
-    cli_json_text(json, "family", efface_family_name(model->family));
+    cli_json_text(json, "kind", model->kind);
     cli_json_whole(json, "dim", model->n_columns);
     cli_json_open(json, "parameters", '{');
     cli_json_facts(json, facts, true);

@@ -116,8 +116,7 @@ static void print_column_details(const cli_model_details *details) {
 }
 
 void cli_print_details(const cli_model_details *details) {
-    printf("\nmodel     %s\nfamily    %s\n", details->about.name,
-           efface_family_name(details->about.family));
+    printf("\nmodel     %s\nkind      %s\n", details->about.name, details->about.kind);
     cli_put_facts(stdout, "params    ", &details->facts, CLI_PARAMETERS);
     cli_put_facts(stdout, "fitted    ", &details->facts, CLI_FITTED);
     if (details->note != NULL)

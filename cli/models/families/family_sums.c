@@ -119,12 +119,12 @@ static void warn_sums(const void *room, const efface_model *model, const cli_cho
 /* clang-format off */
 const cli_family cli_family_sums = {
     OF_SUMS,
-    .name = "sums",
-    .help = USAGE("sums", "")
+    .name = "means",
+    .help = USAGE("means", "")
             "Sums up the columns; the model is their means. Values are kept to 23 bits of\n"
             "the largest magnitude in their column.\n"
             LAST_LINES
-            "example: efface fit people.csv --id id --owner user --family sums \\\n"
+            "example: efface fit people.csv --id id --owner user --family means \\\n"
             "             -o people.store\n",
     .preset = &(const preset){EFFACE_VIEW_MEANS, .options = {NULL}},
 };

@@ -121,8 +121,7 @@ PyObject *models_info(PyObject *self, PyObject *run) {
         return NULL;
     const efface_model_info info = efface_model_get_info(q.model);
     question_end(&q);
-    return Py_BuildValue("ssI", efface_family_name(info.family), predicts_name(info.predicts),
-                         (unsigned)info.n_numbers);
+    return Py_BuildValue("ssI", info.kind, predicts_name(info.predicts), (unsigned)info.n_numbers);
 }
 
 PyObject *models_facts(PyObject *self, PyObject *run) {

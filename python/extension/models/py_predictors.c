@@ -59,7 +59,7 @@ static PyObject *load_predictor(PyObject *module, PyObject *arguments) {
 static PyObject *predictor_info(PyObject *self, PyObject *none) {
     const efface_predictor_info found = efface_predictor_get_info(((predictor *)self)->item);
     (void)none;
-    return Py_BuildValue("sIsI", efface_family_name(found.family), (unsigned)found.n_columns,
+    return Py_BuildValue("sIsI", found.kind, (unsigned)found.n_columns,
                          predicts_name(found.predicts), (unsigned)found.n_numbers);
 }
 

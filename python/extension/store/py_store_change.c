@@ -93,13 +93,13 @@ PyObject *store_rekey(PyObject *object, PyObject *arguments) {
 
 /* ------------------------------------------------------------------ reports */
 
-/* A model as (name, family, report, before, after). */
+/* A model as (name, kind, report, before, after). */
 static PyObject *make_model_report(const void *from, size_t i) {
     const efface_model_report *const one = (const efface_model_report *)from + i;
-    const char *const kind = efface_family_name(one->family);
-    return Py_BuildValue("ssNy#y#", one->name, kind != NULL ? kind : "", report_tuple(&one->report),
-                         (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES,
-                         (const char *)one->after, (Py_ssize_t)EFFACE_DIGEST_BYTES);
+    return Py_BuildValue("ssNy#y#", one->name, one->kind != NULL ? one->kind : "",
+                         report_tuple(&one->report), (const char *)one->before,
+                         (Py_ssize_t)EFFACE_DIGEST_BYTES, (const char *)one->after,
+                         (Py_ssize_t)EFFACE_DIGEST_BYTES);
 }
 
 static PyObject *bytes_or_none(const void *bytes, size_t n_bytes) {

@@ -137,11 +137,9 @@ PyObject *store_takes_missing(PyObject *object, PyObject *none) {
 
 static PyObject *make_model_tuple(const void *from, size_t i) {
     const efface_stored_model *const info = (const efface_stored_model *)from + i;
-    const char *const family = efface_family_name(info->family);
-    return Py_BuildValue("ssIy#y#", info->name, family != NULL ? family : "",
-                         (unsigned)info->n_columns, (const char *)info->digest,
-                         (Py_ssize_t)EFFACE_DIGEST_BYTES, (const char *)info->commitment,
-                         (Py_ssize_t)EFFACE_DIGEST_BYTES);
+    return Py_BuildValue("ssIy#y#", info->name, info->kind, (unsigned)info->n_columns,
+                         (const char *)info->digest, (Py_ssize_t)EFFACE_DIGEST_BYTES,
+                         (const char *)info->commitment, (Py_ssize_t)EFFACE_DIGEST_BYTES);
 }
 
 PyObject *store_models(PyObject *object, PyObject *none) {

@@ -60,10 +60,10 @@ static json_t *list_tables(const sv_snapshot *o) {
 static json_t *describe_model(const sv_snapshot *o) {
     json_t *const facts = json_array();
     efface_model_describe(o->model, add_fact, facts);
-    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:b,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "family",
-                     efface_family_name(o->info.family), "commitment",
-                     sv_json_digest(o->commitment), "rows", sv_json_count(o->info.n_rows), "weight",
-                     (json_int_t)o->info.total_weight, "columns", list_columns(o), "missing",
+    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:b,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "kind",
+                     o->info.kind, "commitment", sv_json_digest(o->commitment), "rows",
+                     sv_json_count(o->info.n_rows), "weight", (json_int_t)o->info.total_weight,
+                     "columns", list_columns(o), "missing",
                      efface_predictor_takes_missing(o->predictor), "predicts",
                      predicts_name(&o->info), "numbers", sv_json_count(o->info.n_numbers),
                      "classes", sv_json_classes(o), "facts", facts, "tables", list_tables(o));

@@ -32,10 +32,9 @@ static void free_task(change_task *t) {
 /* ---------------------------------------------------------------- replies */
 
 static json_t *describe_model(const efface_model_report *m, bool only_look) {
-    json_t *const json =
-        json_pack("{s:s,s:s?,s:s,s:s,s:s}", "name", m->name, "family",
-                  efface_family_name(m->family), "action", efface_action_name(m->report.action),
-                  "reason", m->report.reason, "where", m->report.where);
+    json_t *const json = json_pack("{s:s,s:s?,s:s,s:s,s:s}", "name", m->name, "kind", m->kind,
+                                   "action", efface_action_name(m->report.action), "reason",
+                                   m->report.reason, "where", m->report.where);
     if (only_look) {
         sv_json_set(json, "rows_visited", sv_json_count(m->report.rows_visited));
     } else {

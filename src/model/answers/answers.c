@@ -31,6 +31,7 @@ efface_predictor_info efface_predictor_get_info(const efface_predictor *p) {
         .format = EF_PREDICTOR_FORMAT, .family = p->family->number, .n_columns = p->n_columns};
     ef_lent room;
     const void *const part = ef_predictor_part(p, &room);
+    info.kind = p->family->kind(NULL, part);
     info.predicts = p->family->predicts(part, &info.n_numbers);
     info.n_classes = p->family->classes != NULL ? p->family->classes(part, NULL, 0) : 0;
     return info;
@@ -40,6 +41,7 @@ efface_model_info efface_model_get_info(const efface_model *model) {
     const ef_totals totals = model->family->totals(model->state);
     const efface_predictor_info info = efface_predictor_get_info(&model->lent);
     return (efface_model_info){.family = info.family,
+                               .kind = info.kind,
                                .n_columns = info.n_columns,
                                .n_rows = totals.n_rows,
                                .total_weight = totals.total_weight,

@@ -309,6 +309,14 @@ static efface_status read_table(const void *by, uint32_t number, uint64_t row,
 
 /* ---------------------------------------------------------------- the table of functions */
 
+static const char *kind_of(const efface_params *params, const void *by) {
+    const bool of_classes =
+        params != NULL
+            ? ((const efface_forest_params *)(const void *)params)->target == EFFACE_NO_COLUMN
+            : ef_forest_of_classes(forest_of(by));
+    return of_classes ? "classification forest" : "regression forest";
+}
+
 const ef_family ef_forest_family = {
     .number = EFFACE_FAMILY_FOREST,
     .name = "forest",
@@ -317,6 +325,7 @@ const ef_family ef_forest_family = {
     .write_params = ef_forest_write_params,
     .read_params = ef_forest_read_params,
     .describe_params = ef_forest_describe_params,
+    .kind = kind_of,
     .takes_missing = takes_missing,
     .categories = categories,
     .predicts_missing = predicts_missing,

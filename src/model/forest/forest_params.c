@@ -157,10 +157,11 @@ static void tell_text(ef_listener to, const char *name, const char *text) {
         &(efface_fact){.name = name, .kind = EFFACE_FACT_TEXT, .is_parameter = 1, .text = text});
 }
 
-static void tell_yes(ef_listener to, const char *name, bool yes) {
-    to.each(
-        to.context,
-        &(efface_fact){.name = name, .kind = EFFACE_FACT_YES_NO, .is_parameter = 1, .whole = yes});
+static void tell_if(ef_listener to, const char *name, bool yes) {
+    if (yes)
+        to.each(to.context,
+                &(efface_fact){
+                    .name = name, .kind = EFFACE_FACT_YES_NO, .is_parameter = 1, .whole = 1});
 }
 
 /* A number of which 0 stands for something else. */
@@ -175,7 +176,6 @@ void ef_forest_describe_params(const efface_params *common, ef_listener to) {
     static const char *const rows[] = {"all", "some", "poisson"};
     const efface_forest_params *const p = (const void *)common;
     const bool of_classes = p->target == EFFACE_NO_COLUMN;
-    tell_whole(to, "targets", of_classes ? 0 : 1);
     if (!of_classes)
         to.each(to.context,
                 &(efface_fact){.name = "bound",
@@ -195,7 +195,8 @@ void ef_forest_describe_params(const efface_params *common, ef_listener to) {
         tell_whole(to, "trees_of_row", p->trees_of_row);
     if (of_classes)
         tell_text(to, "criterion", p->criterion == EFFACE_CRITERION_ENTROPY ? "entropy" : "gini");
-    tell_yes(to, "missing", p->missing != 0);
-    tell_yes(to, "lazy", p->lazy != 0);
-    tell_whole(to, "categories", p->n_categories);
+    tell_if(to, "missing_values", p->missing != 0);
+    tell_if(to, "grows_when_needed", p->lazy != 0);
+    if (p->n_categories != 0)
+        tell_whole(to, "text_columns", p->n_categories);
 }

@@ -72,6 +72,11 @@ static void locate(const void *a, const void *b, efface_difference *difference) 
     ef_kmeans_locate(a, b, difference);
 }
 
+static const char *kind_of(const efface_params *params, const void *by) {
+    (void)params, (void)by;
+    return "k-means";
+}
+
 const ef_family ef_kmeans_family = {
     .number = EFFACE_FAMILY_KMEANS,
     .name = "kmeans",
@@ -80,6 +85,7 @@ const ef_family ef_kmeans_family = {
     .write_params = ef_params_write,
     .read_params = ef_params_read,
     .describe_params = ef_params_describe,
+    .kind = kind_of,
     .fit = fit,
     .free = free_state,
     .params = params_of,

@@ -20,13 +20,13 @@
 #include <string.h>
 #include <time.h>
 
-const char ef_because_nothing[] = "nothing else changed";
+const char ef_because_nothing[] = "no row changes";
 const char ef_because_rekeyed[] = "a new seed was given";
 const char ef_because_redefined[] = "the definition of the method changed";
 
 const char *efface_action_name(efface_action action) {
     switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "untouched";
+    case EFFACE_ACTION_ADJUSTED: return "adjusted";
     case EFFACE_ACTION_REPAIRED: return "repaired";
     case EFFACE_ACTION_REFITTED: return "refitted";
     }
@@ -86,7 +86,27 @@ typedef struct promise {
 /* Whether a model had more to do than to correct sums. One that says where has gone into its parts,
  * though none of them was repaired. */
 static bool went_deep(const efface_report *report) {
-    return report->action != EFFACE_ACTION_UNTOUCHED || report->where[0] != '\0';
+    return report->action != EFFACE_ACTION_ADJUSTED || report->where[0] != '\0';
+}
+
+/* A family says only that it needed no more than the rows that change; what became of their share is
+ * told here. In a preview this is yet to come: the words fit both. */
+static const char *shared(const ef_change *change) {
+    if (change->n_rows == 0)
+        return ef_because_nothing;
+    if (change->replaces)
+        return "the share of these rows is replaced; no other row is needed";
+    return change->leaves[0] ? "the share of these rows is taken out; no other row is needed"
+                             : "the share of these rows is added; no other row is needed";
+}
+
+static efface_status follow_one(const ef_family *family, void *state, const ef_news *news,
+                                void **next, bool *done, efface_report *report,
+                                efface_error *error) {
+    const efface_status status = family->follow(state, news, next, done, report, error);
+    if (report->reason == ef_because_nothing)
+        report->reason = shared(news->change);
+    return status;
 }
 
 /* Rows that all ranks have visited, from those that each has. */
@@ -110,15 +130,15 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
     efface_status status = promises != NULL ? EFFACE_OK : ef_fail_memory(error);
     const ef_news news = {.counts = ef_data_whole(data), .rows = data, .change = change};
     size_t n_made = 0;
-    bool deep = false; /* calls went deeper than for models that are untouched */
+    bool deep = false; /* calls went deeper than where sums are corrected */
     while (status == EFFACE_OK && n_made < n) {
         const efface_model *const model = models[n_made];
         promise *const made = &promises[n_made];
         bool done = false;
         assert(ef_stamps_equal(model->stamp, change->before));
         made->report = *rows;
-        status =
-            model->family->follow(model->state, &news, &made->next, &done, &made->report, error);
+        status = follow_one(model->family, model->state, &news, &made->next, &done, &made->report,
+                            error);
         deep |= status != EFFACE_OK || went_deep(&made->report);
         n_made += status == EFFACE_OK;
     }
@@ -156,7 +176,7 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
     const ef_news news = {.counts = counts, .change = change, .only_look = only_look};
     void *next = NULL;
     const efface_status status =
-        model->family->follow(model->state, &news, &next, done, report, error);
+        follow_one(model->family, model->state, &news, &next, done, report, error);
     if (status == EFFACE_OK && *done && !only_look)
         model->family->commit(model->state, next);
     return status;
@@ -165,7 +185,7 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
 /* ---------------------------------------------------------------- forget */
 
 static efface_report report_of(size_t n_forgotten, size_t n_learned, size_t n_missing) {
-    return (efface_report){.action = EFFACE_ACTION_UNTOUCHED,
+    return (efface_report){.action = EFFACE_ACTION_ADJUSTED,
                            .reason = ef_because_nothing,
                            .rows_forgotten = n_forgotten,
                            .rows_learned = n_learned,
@@ -204,8 +224,8 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
     promise would = {.report = report_of(seen->n_rows, 0, n_missing)};
     bool is_done = false;
     if (seen->n_rows != 0)
-        status =
-            model->family->follow(model->state, &news, &would.next, &is_done, &would.report, error);
+        status = follow_one(model->family, model->state, &news, &would.next, &is_done,
+                            &would.report, error);
     if (status == EFFACE_OK && went_deep(&would.report))
         status = add_visits(team, &would.report, error);
     status = ef_team_agree(team, status, error);

@@ -42,6 +42,11 @@ static void describe_segmented(const void *state, ef_listener to) {
 
 /* ---------------------------------------------------------------- the table */
 
+static const char *kind_of(const efface_params *params, const void *by) {
+    (void)params, (void)by;
+    return "segmented regression";
+}
+
 const ef_family ef_segmented_family = {
     .number = EFFACE_FAMILY_SEGMENTED,
     .name = "segmented",
@@ -50,6 +55,7 @@ const ef_family ef_segmented_family = {
     .write_params = ef_segmented_write_params,
     .read_params = ef_segmented_read_params,
     .describe_params = ef_segmented_describe_params,
+    .kind = kind_of,
     .fit = ef_segmented_fit,
     .free = ef_segmented_free,
     .params = params_of,

@@ -17,8 +17,8 @@
 #define FEW_ROWS 256     /* that change are never many */
 #define MAX_PRODUCTS 2e8 /* that change their place in one go: a tenth of a second or so */
 
-static const char bound_moved[] = "the bound of a column's grid moved";
-static const char many_rows[] = "so many rows changed that adding all up is quicker";
+static const char bound_moved[] = "the range of a column changes";
+static const char many_rows[] = "so many rows change that adding up all is quicker";
 
 /* What becomes of a state: other sums, or rows that leave, come, and move. */
 typedef struct promise {
@@ -219,7 +219,7 @@ static void put_report(bool moved, bool much, bool divided, const ef_news *news,
         return;
     if (!divided)
         report->reason = moved ? bound_moved : many_rows;
-    if (report->action == EFFACE_ACTION_UNTOUCHED)
+    if (report->action == EFFACE_ACTION_ADJUSTED)
         report->action = EFFACE_ACTION_REPAIRED;
     if (news->only_look)
         report->rows_visited += divided ? 3 * n : 2 * n;
@@ -267,7 +267,7 @@ efface_status ef_segmented_follow(void *state, const ef_news *news, void **next,
             memcmp(p->exponents, s->coordinates.exponents, d * sizeof *p->exponents) != 0;
         /* Where nothing has happened to k-means, its dividers stay. */
         const bool touched =
-            report->action != EFFACE_ACTION_UNTOUCHED || report->reason != ef_because_nothing;
+            report->action != EFFACE_ACTION_ADJUSTED || report->reason != ef_because_nothing;
         const bool much = is_much(news);
         put_report(moved, much, touched, news, report);
         if (!news->only_look)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char bound_moved[] = "the bound of a column's grid moved";
-static const char many_rows[] = "so many rows changed that adding all up is quicker";
+static const char bound_moved[] = "the range of a column changes";
+static const char many_rows[] = "so many rows change that adding up all is quicker";
 
 /* ---------------------------------------------------------------- making */
 
@@ -316,7 +316,7 @@ efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool
         const bool moved = memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0;
         const bool refits = moved || is_much(s, news);
         *done = news->only_look || !refits || news->rows != NULL;
-        report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_UNTOUCHED;
+        report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_ADJUSTED;
         report->reason = moved ? bound_moved : refits ? many_rows : ef_because_nothing;
         report->rows_visited = refits ? ef_news_n_rows(news) : 0;
         r->totals = (ef_totals){counts->n_rows, counts->total_weight};

@@ -213,6 +213,24 @@ static efface_status read_table(const void *by, uint32_t number, uint64_t row,
 
 /* ---------------------------------------------------------------- the table of functions */
 
+static const char *kind_of(const efface_params *params, const void *by) {
+    const efface_sums_params *p = (const void *)params;
+    const predictor *const from = by;
+    if (p == NULL && from->own == NULL)
+        p = from->of->params;
+    const uint32_t n_fourier = p != NULL ? p->n_fourier : from->own->fourier.n_features;
+    switch (p != NULL ? p->view : from->own->view) {
+    case EFFACE_VIEW_MEANS: return "means";
+    case EFFACE_VIEW_LINEAR:
+        return n_fourier != 0 ? "kernel ridge regression" : "linear regression";
+    case EFFACE_VIEW_RIDGE: return "ridge classifier";
+    case EFFACE_VIEW_BAYES: return "naive Bayes";
+    case EFFACE_VIEW_DISCRIMINANT: return "discriminant analysis";
+    case EFFACE_VIEW_COMPONENTS: return "principal components";
+    }
+    return "sums";
+}
+
 const ef_family ef_sums_family = {
     .number = EFFACE_FAMILY_SUMS,
     .name = "sums",
@@ -221,6 +239,7 @@ const ef_family ef_sums_family = {
     .write_params = ef_sums_write_params,
     .read_params = ef_sums_read_params,
     .describe_params = ef_sums_describe_params,
+    .kind = kind_of,
     .fit = ef_sums_fit,
     .free = ef_sums_free,
     .params = params_of,

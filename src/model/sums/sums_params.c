@@ -284,24 +284,8 @@ static void tell_whole(ef_listener to, const char *name, uint64_t whole, efface_
             &(efface_fact){.name = name, .kind = kind, .whole = whole, .is_parameter = 1});
 }
 
-static const char *name_of(efface_view view) {
-    switch (view) {
-    case EFFACE_VIEW_MEANS: return "means";
-    case EFFACE_VIEW_LINEAR: return "linear";
-    case EFFACE_VIEW_RIDGE: return "ridge";
-    case EFFACE_VIEW_BAYES: return "bayes";
-    case EFFACE_VIEW_DISCRIMINANT: return "discriminant";
-    case EFFACE_VIEW_COMPONENTS: return "components";
-    }
-    return "";
-}
-
 void ef_sums_describe_params(const efface_params *common, ef_listener to) {
     const efface_sums_params *const p = (const void *)common;
-    to.each(to.context, &(efface_fact){.name = "view",
-                                       .kind = EFFACE_FACT_TEXT,
-                                       .text = name_of(p->view),
-                                       .is_parameter = 1});
     tell_real(to, "bound", p->bound, p->bound > 0.0);
     if (p->view == EFFACE_VIEW_LINEAR || p->view == EFFACE_VIEW_RIDGE) {
         tell_real(to, "alpha", p->linear.alpha, true);

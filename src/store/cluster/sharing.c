@@ -114,6 +114,8 @@ static efface_status decode_record(ef_decoder *r, ef_record *record, efface_erro
             ? ef_fail(error, EFFACE_E_GROUP, "the ranks have different versions of efface")
             : record->family->read_params(&reader, record->n_columns, &record->params, error);
     ef_free(params);
+    if (status == EFFACE_OK)
+        record->kind = record->family->kind(record->params, NULL);
     return status;
 }
 

@@ -115,6 +115,7 @@ static efface_status try_model(ef_following *f, const char *name, efface_model_r
     *seals += record.seal;
     memcpy(report->name, record.name, sizeof report->name);
     report->family = record.family->number;
+    report->kind = record.kind;
     ef_record_commit(&record, report->before);
     status = ef_record_takes(f->store, &record, f->change, error);
     if (ef_record_is_outdated(&record))

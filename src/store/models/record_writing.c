@@ -135,6 +135,7 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
     ef_writer counts = {0}, params = {0}, columns = {0};
     ef_opened_change change = {.index = {.n_bytes = 0}};
     record->family = model->family;
+    record->kind = model->family->kind(model->family->params(model->state), NULL);
     ef_counts_write(&counts, counted);
     model->family->write_params(&params, model->family->params(model->state), record->n_columns);
     for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)

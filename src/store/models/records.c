@@ -171,9 +171,10 @@ static efface_status read_record_params(ef_decoder *params, ef_record *record,
         record->family->read_params(params, record->n_columns, &record->params, error);
     if (status != EFFACE_OK)
         return ef_record_damage(status, error);
-    return record->family->check_params(record->params, NULL) == EFFACE_OK
-               ? EFFACE_OK
-               : ef_store_corrupt(error, "the parameters of a model are invalid");
+    if (record->family->check_params(record->params, NULL) != EFFACE_OK)
+        return ef_store_corrupt(error, "the parameters of a model are invalid");
+    record->kind = record->family->kind(record->params, NULL);
+    return EFFACE_OK;
 }
 
 static efface_status read_record_state(efface_store *store, ef_decoder first,
@@ -366,8 +367,10 @@ void ef_record_commit(const ef_record *record, unsigned char commitment[EFFACE_D
 
 efface_model_report ef_record_report(const ef_record *record, const char *reason) {
     efface_model_report report = {.report = {.reason = reason}};
-    if (record->family != NULL) /* a rank that writes no models may not know it */
+    if (record->family != NULL) { /* a rank that writes no models may not know it */
         report.family = record->family->number;
+        report.kind = record->kind;
+    }
     memcpy(report.name, record->name, sizeof report.name);
     ef_record_commit(record, report.before);
     return report;

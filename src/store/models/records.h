@@ -11,6 +11,7 @@ typedef struct ef_record {
     int64_t number; /* its state has it too */
     char name[EFFACE_MODEL_NAME_BYTES];
     const ef_family *family;
+    const char *kind;      /* what the model is, in words (family.h) */
     efface_params *params; /* one block, with the seed */
     uint32_t *columns;     /* or NULL: all */
     uint32_t n_columns;

@@ -167,6 +167,7 @@ efface_status ef_residents_follow(efface_store *store, const ef_row_change *chan
         efface_model_report *const to = &report->models[i];
         memcpy(to->name, record->name, sizeof to->name);
         to->family = record->family->number;
+        to->kind = record->kind;
         ef_record_commit(record, to->before);
         memcpy(to->after, to->before, sizeof to->after);
         status = ef_record_takes(store, record, change, error);

@@ -7,6 +7,7 @@
 #include "store/rows/store_columns.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- what there is */
@@ -14,6 +15,7 @@
 static efface_stored_model info_of(const ef_record *record) {
     efface_stored_model info = {.family = record->family->number, .n_columns = record->n_columns};
     memcpy(info.name, record->name, sizeof info.name);
+    (void)snprintf(info.kind, sizeof info.kind, "%s", record->kind);
     memcpy(info.digest, record->digest, sizeof info.digest);
     ef_record_commit(record, info.commitment);
     return info;

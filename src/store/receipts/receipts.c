@@ -69,8 +69,8 @@ static const char *action_of(const efface_model_report *m) {
 
 /* Without `where`: how many trees changed, say, would tell guesses of a row apart. */
 static void put_model(ef_writer *w, const efface_model_report *m) {
-    put_format(w, "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\"", m->name,
-               efface_family_name(m->family), action_of(m), m->report.reason);
+    put_format(w, "{\"name\":\"%s\",\"kind\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\"", m->name,
+               m->kind, action_of(m), m->report.reason);
     put_member(w, ",\"before\":\"");
     put_state(w, m->before);
     put_member(w, "\",\"after\":\"");

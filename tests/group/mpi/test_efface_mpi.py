@@ -26,7 +26,7 @@ MODELS = {
     "lloyd": ["-k", "4", "--method", "lloyd", "--scale", "minmax"],
     "quantized": ["-k", "3", "--method", "quantized"],
     "tree": ["-k", "3", "--method", "tree"],
-    "sums": ["--family", "sums"],
+    "sums": ["--family", "means"],
     "linear": ["--family", "linear", "--target", "d"],
     "ridge": ["--family", "ridge"],
     "bayes": ["--family", "bayes"],

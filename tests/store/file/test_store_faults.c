@@ -199,7 +199,7 @@ static void choose_ids(efface_store *store) {
             continue;
         unsigned touched = 0;
         for (uint32_t i = 0; i < report.n_models; i++)
-            touched += report.models[i].report.action != EFFACE_ACTION_UNTOUCHED;
+            touched += report.models[i].report.action != EFFACE_ACTION_ADJUSTED;
         cold_id = touched == 0 && cold_id == UINT64_MAX ? id : cold_id;
         hot_id = touched != 0 && hot_id == UINT64_MAX ? id : hot_id;
         efface_store_report_free(&report);

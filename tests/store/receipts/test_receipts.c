@@ -70,7 +70,7 @@ static void rows_field(const uint64_t *ids, size_t n, char field[120]) {
 static void check_added(efface_store *store, uint64_t number, const char *name) {
     char part[80], *const json = receipt_of(store, number);
     check_has(json, "\"kind\":\"add\"");
-    (void)snprintf(part, sizeof part, "{\"name\":\"%s\",\"family\":\"kmeans\",\"action\":\"added\"",
+    (void)snprintf(part, sizeof part, "{\"name\":\"%s\",\"kind\":\"k-means\",\"action\":\"added\"",
                    name);
     check_has(json, part);
     check_has(json, "\"before\":\"\"");
@@ -103,10 +103,9 @@ static void requests_have_receipts(void **state) {
         (void)sodium_bin2hex(hex, sizeof hex, report.models[i].after, EFFACE_DIGEST_BYTES);
         (void)snprintf(part, sizeof part, "\"after\":\"%s\"", hex);
         check_has(json, part);
-        (void)snprintf(part, sizeof part,
-                       "{\"name\":\"%s\",\"family\":\"kmeans\",\"action\":\"%s\"",
+        (void)snprintf(part, sizeof part, "{\"name\":\"%s\",\"kind\":\"k-means\",\"action\":\"%s\"",
                        report.models[i].name,
-                       report.models[i].report.action == EFFACE_ACTION_UNTOUCHED  ? "untouched"
+                       report.models[i].report.action == EFFACE_ACTION_ADJUSTED   ? "untouched"
                        : report.models[i].report.action == EFFACE_ACTION_REPAIRED ? "repaired"
                                                                                   : "refitted");
         check_has(json, part);
@@ -152,7 +151,7 @@ static void requests_have_receipts(void **state) {
     efface_text_free(json);
     json = receipt_of(store, 8);
     check_has(json, "\"kind\":\"rekey\"");
-    check_has(json, "{\"name\":\"b\",\"family\":\"kmeans\",\"action\":\"refitted\"");
+    check_has(json, "{\"name\":\"b\",\"kind\":\"k-means\",\"action\":\"refitted\"");
     efface_text_free(json);
     check_whole(store);
     check_chain(store);

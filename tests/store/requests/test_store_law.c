@@ -375,14 +375,14 @@ static void check_loads(const scene *s, const bool *leaves, const efface_store_r
         const mirror_model *const m = &s->models[i];
         const efface_action action = report->models[i].report.action;
         const bool stale = leaves != NULL && loses_range(s, m, leaves);
-        const bool hot = needs_rows(m, stale) || action != EFFACE_ACTION_UNTOUCHED;
+        const bool hot = needs_rows(m, stale) || action != EFFACE_ACTION_ADJUSTED;
         assert_string_equal(report->models[i].name, m->name);
         expected += hot;
         seen.hot += hot;
         seen.cold += !hot;
         seen.cold_learns += !hot && leaves == NULL;
         seen.stale += stale;
-        seen.untouched += action == EFFACE_ACTION_UNTOUCHED;
+        seen.untouched += action == EFFACE_ACTION_ADJUSTED;
         seen.repaired += action == EFFACE_ACTION_REPAIRED;
         seen.refitted += action == EFFACE_ACTION_REFITTED;
     }

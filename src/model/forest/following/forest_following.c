@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char bound_moved[] = "the bound of the target's grid moved";
+static const char bound_moved[] = "the range of the target changes";
 static const char unit_moved[] = "the scale of a column with long tails moved";
-static const char grown_again[] = "another split is the best in parts of trees";
+static const char grown_again[] = "another split is now the best in parts of trees";
 
 /* ---------------------------------------------------------------- all trees */
 
@@ -166,7 +166,7 @@ static void tell_forest(const ef_forest_revision *r, uint64_t n_visited, efface_
             }
     }
     report->rows_visited = n_visited;
-    report->action = n != 0 ? EFFACE_ACTION_REPAIRED : EFFACE_ACTION_UNTOUCHED;
+    report->action = n != 0 ? EFFACE_ACTION_REPAIRED : EFFACE_ACTION_ADJUSTED;
     report->reason = n != 0 ? grown_again : ef_because_nothing;
     if (n != 0)
         (void)snprintf(report->where, sizeof report->where, "in %u of %u trees", (unsigned)n,

@@ -205,12 +205,12 @@ void ef_kmeans_describe(const ef_kmeans *model, ef_listener to) {
     const uint64_t n_sampled = model->pilot.n_sample;
     const double epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX;
     const efface_fact facts[] = {
-        {.name = "actual", .kind = EFFACE_FACT_TEXT, .text = ef_method_name(model->plan.method)},
+        {.name = "works_as", .kind = EFFACE_FACT_TEXT, .text = ef_method_name(model->plan.method)},
         {.name = "sample",
          .kind = n_sampled != 0 ? EFFACE_FACT_WHOLE : EFFACE_FACT_NONE,
          .whole = n_sampled},
-        {.name = "levels", .whole = top->model_level},
-        {.name = "stable", .kind = EFFACE_FACT_YES_NO, .whole = top->stable},
+        {.name = "iterations", .whole = top->model_level},
+        {.name = "converged", .kind = EFFACE_FACT_YES_NO, .whole = top->stable},
         {.name = "epsilon",
          .kind = epsilon > 0.0 ? EFFACE_FACT_REAL : EFFACE_FACT_NONE,
          .real = epsilon},

@@ -10,18 +10,18 @@
 const char *ef_reason_name(ef_reason reason) {
     switch (reason) {
     case EF_REASON_NONE: return ef_because_nothing;
-    case EF_REASON_CENTERS: return "a centroid of a level moved";
-    case EF_REASON_GAMMA: return "the balance threshold moved a centroid";
-    case EF_REASON_EMPTY: return "a cluster became empty or was reseeded";
-    case EF_REASON_STOP: return "the stopping point changed";
-    case EF_REASON_SEED: return "a seed changed";
-    case EF_REASON_BOUND: return "the bound of the grid moved";
-    case EF_REASON_SCALE: return "the range of a column moved";
-    case EF_REASON_EPSILON: return "the lattice width moved";
-    case EF_REASON_CLUSTERS: return "the number of centroids changed";
-    case EF_REASON_RATE: return "the size of the sample moved";
-    case EF_REASON_SAMPLE: return "the sample or its jury changed";
-    case EF_REASON_WIDTH: return "the width of the tree moved";
+    case EF_REASON_CENTERS: return "cluster centers move";
+    case EF_REASON_GAMMA: return "the correction of small clusters moves a center";
+    case EF_REASON_EMPTY: return "a cluster becomes empty or starts from another row";
+    case EF_REASON_STOP: return "the fit stops at another iteration";
+    case EF_REASON_SEED: return "a cluster starts from another row";
+    case EF_REASON_BOUND: return "the range of the values changes";
+    case EF_REASON_SCALE: return "the range of a column changes";
+    case EF_REASON_EPSILON: return "centers are rounded to another width";
+    case EF_REASON_CLUSTERS: return "the number of clusters changes";
+    case EF_REASON_RATE: return "the size of the sample changes";
+    case EF_REASON_SAMPLE: return "other rows are in the sample";
+    case EF_REASON_WIDTH: return "the width of the tree changes";
     }
     return "unknown reason";
 }
@@ -48,12 +48,12 @@ static void put_report(const ef_effort *effort, efface_report *report) {
     if (effort->of_tree)
         put_where(report->where, "up to depth ", effort->depth, "");
     else if (effort->action == EFFACE_ACTION_REPAIRED)
-        put_where(report->where, "from level ", effort->level, " on");
+        put_where(report->where, "from iteration ", effort->level, " on");
 }
 
 efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,
                                efface_report *report, efface_error *error) {
-    ef_effort effort = {.action = EFFACE_ACTION_UNTOUCHED};
+    ef_effort effort = {.action = EFFACE_ACTION_ADJUSTED};
     efface_status status;
     if (news->only_look && news->rows != NULL) {
         *done = true;

@@ -452,7 +452,7 @@ void ef_revision_report(const ef_revision *r, ef_effort *report) {
     const bool refitted = r->refit || r->other_seeds || r->plays_again;
     report->action = refitted                  ? EFFACE_ACTION_REFITTED
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
-                                               : EFFACE_ACTION_UNTOUCHED;
+                                               : EFFACE_ACTION_ADJUSTED;
     report->reason = r->resample && !r->refit      ? EF_REASON_SAMPLE
                      : r->plays_again && !r->refit ? EF_REASON_SEED
                                                    : r->reason;

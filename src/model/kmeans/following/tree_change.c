@@ -291,7 +291,7 @@ void ef_tree_change_report(const ef_tree_change *t, ef_effort *report) {
             if (l == t->tree->height || ef_data_leads(t->data))
                 report->rows_visited += node->rows_visited;
             report->levels_replayed += node->levels_replayed;
-            if (node->action != EFFACE_ACTION_UNTOUCHED)
+            if (node->action != EFFACE_ACTION_ADJUSTED)
                 report->action = EFFACE_ACTION_REPAIRED;
             if (report->reason == EF_REASON_NONE)
                 report->reason = node->reason;
@@ -305,7 +305,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
     ef_tree_change *t = NULL;
     const efface_status status = ef_tree_change_make(&t, model, data, NULL, error);
     if (status == EFFACE_OK) {
-        ef_effort report = {.action = EFFACE_ACTION_UNTOUCHED};
+        ef_effort report = {.action = EFFACE_ACTION_ADJUSTED};
         ef_tree_change_report(t, &report);
         model->work.rows_assigned = report.rows_visited;
         ef_tree_change_commit(t);
