@@ -18,7 +18,8 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
 Each page runs in an empty folder with the links build, examples and include, and the file
 people.csv, and must succeed; without a word on standard error, except for what the program efface
-says there. In the place of psql is psql_by_sqlite.py.
+says there. In the place of psql is psql_by_sqlite.py. A ```text block right after a ```sh block is what
+that block prints, but for times.
 """
 import argparse
 import contextlib
@@ -65,6 +66,12 @@ def header_programs(source):
 
 def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.S | re.M)
+
+
+def printed(text):
+    """What the ```sh blocks of a page print, where the page shows it, by the number of the block."""
+    found = re.findall(r"^```sh\n.*?^```\n(?:\n```text\n(.*?)^```)?", text, flags=re.S | re.M)
+    return {i: output for i, output in enumerate(found, 1) if output}
 
 
 def program(code):
@@ -125,12 +132,18 @@ def environment(folder):
     return dict(os.environ, PATH=path, PYTHONPATH=os.path.join(folder, "build", "python"), **OPEN_MPI)
 
 
-def run(what, command, folder, may_speak=False):
+def without_times(text):
+    return re.sub(r"\b\d+\.\d{3} s\b", "TIME", text)
+
+
+def run(what, command, folder, may_speak=False, output=None):
     """Runs a command; it must succeed and, unless it may, say nothing on standard error."""
     result = subprocess.run(command, cwd=folder, text=True, capture_output=True,
                             env=environment(folder))
     if result.returncode != 0 or result.stderr and not may_speak:
         sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
+    if output is not None and without_times(result.stdout) != without_times(output):
+        sys.exit(f"{what}: prints something else than the page shows:\n{result.stdout}")
     print(f"{what}: works")
 
 
@@ -142,10 +155,10 @@ class Shell:
         self.service = None
         self.port = 8741
 
-    def run(self, what, script):
+    def run(self, what, script, output=None):
         before, serve, after = self.divide(script)
         if before.strip():
-            self.run_commands(what, before)
+            self.run_commands(what, before, output)
         if serve:
             self.end(what)
             self.start(what, serve)
@@ -160,10 +173,10 @@ class Shell:
             return script, "", ""
         return script[:found.start()], found.group().strip(), script[found.end():]
 
-    def run_commands(self, what, script):
+    def run_commands(self, what, script, output=None):
         speaks = re.search(r"^\s*(mpirun .*)?(build/)?efface(-mpi)? ", script, flags=re.M)
         run(what, ["sh", "-eu", "-c", script.replace("127.0.0.1:8741", f"127.0.0.1:{self.port}")],
-            self.folder, may_speak=speaks is not None)
+            self.folder, may_speak=speaks is not None, output=output)
 
     def start(self, what, command):
         with open(os.path.join(self.folder, "service.log"), "wb") as log:
@@ -234,7 +247,7 @@ def run_page(page, text, folder, build, cc):
     try:
         for i, block in enumerate(blocks(text, "sh"), 1):
             if can_run(block, build):
-                shell.run(f"{page}, sh block {i}", commands(block))
+                shell.run(f"{page}, sh block {i}", commands(block), printed(text).get(i))
         run_programs([(f"{page}, C block {i}", code) for i, code in enumerate(blocks(text, "c"), 1)],
                      cc, build, folder)
         script = "\n".join(blocks(text, "python"))
