@@ -21,7 +21,7 @@ __attribute__((format(printf, 2, 3))) static inline bool sv_fail(sv_why *why, co
 }
 
 static inline bool sv_fail_memory(sv_why *why) {
-    return sv_fail(why, "memory is short");
+    return sv_fail(why, "out of memory");
 }
 
 #endif

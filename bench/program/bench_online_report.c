@@ -68,7 +68,7 @@ void online_print_help(void) {
         "  silhouette, nmi       of the last model; NMI needs labels\n"
         "  losses, silhouettes, nmis   after training, after 1, 10, 100 and 1,000 rows, and at\n"
         "                        the end (metrics_after); a silhouette is that of 10,000 rows,\n"
-        "                        drawn anew for each replicate and milestone\n"
+        "                        drawn again for each replicate and milestone\n"
         "  stopped_at_leaf       tree: requests that left all centroids of their leaf as they "
         "were\n"
         "  rows_visited_mean     rows, other than those of a request, that it looked at\n"

@@ -160,7 +160,7 @@ efface_status bench_make_skewed(bench_skew skew, uint32_t n_clusters, uint32_t n
     efface_status status = efface_data_create(n_columns, &data, error);
     float *const values = malloc(sizeof *values * BATCH * n_columns + 1);
     if (status == EFFACE_OK && values == NULL)
-        status = fail(error, EFFACE_E_MEMORY, "memory is short");
+        status = fail(error, EFFACE_E_MEMORY, "out of memory");
     for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += BATCH) {
         const size_t n = n_rows - first < BATCH ? n_rows - first : BATCH;
         for (size_t i = 0; i < n; i++)

@@ -98,7 +98,7 @@ typedef struct efface_category {
 /* How to read a file. Fill it with efface_load_options_init, then change what differs. Names of
  * columns are for CSV only. A column is named as in the header or, if no header matches, by its
  * number from 1. A name that two columns share is an error: give the number. A header field of
- * spaces is no name. Columns that are not named here are values. */
+ * spaces is not a name. Columns that are not named here are values. */
 typedef struct efface_load_options {
     uint32_t version; /* set by efface_load_options_init */
     efface_header header;

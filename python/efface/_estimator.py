@@ -37,7 +37,7 @@ class Estimator(BaseEstimator, Fitted):
     """The base of all estimators: everything that does not depend on the family of models.
 
     After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
-    to the rows that are there, with the same parameters and the same seed.
+    to the present rows, with the same parameters and the same seed.
 
     Attributes
     ----------

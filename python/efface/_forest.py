@@ -147,7 +147,7 @@ class _Trees:
         ----------
         path : str or path-like
         replace : bool, default=False
-            Whether a file that is there is replaced.
+            Whether an existing file is replaced.
         """
         self._fitted()._export(path, replace, getattr(self, "feature_names_in_", None))
 
@@ -366,7 +366,7 @@ class ForestRegressor(RegressorMixin, _Forest):
         As in `KMeans`.
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows. Then a row with the largest
-        y that leaves may change the rounding of all others, so that the forest is grown anew.
+        y that leaves may change the rounding of all others, so that the forest is grown again.
     target_offset : float, 'auto' or None, default=None
         A number to subtract from y in float64, before the rounding to float32. None: none, or
         'auto' if `offset` is 'auto'.

@@ -200,7 +200,7 @@ class KMeans(
     """k-means clustering from which rows can be removed exactly.
 
     After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
-    to the rows that are there, with the same parameters and the same seed.
+    to the present rows, with the same parameters and the same seed.
 
     Parameters
     ----------

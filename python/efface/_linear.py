@@ -175,8 +175,8 @@ class LinearRegression(_Regressor):
     """Ordinary least squares, from which rows can be removed exactly.
 
     The state is exact sums of products; coefficients are computed from it on demand. After any
-    sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit to the rows
-    that are there, and so are the coefficients.
+    sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit to the
+    present rows, and so are the coefficients.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class RidgeCV(_Regressor):
 
     For each penalty, what every row would be missed by without it has a closed form. The penalty is
     chosen again when results are asked for after a change, so that it too is that of a fit to the
-    rows that are there. This takes a pass over the rows for each penalty.
+    present rows. This takes a pass over the rows for each penalty.
 
     Parameters
     ----------

@@ -508,17 +508,17 @@ class Store:
             self._file.rekey(one, run_seed)
 
     def publish(self, name: str, path: Path, *, replace: bool = False) -> StoreReport:
-        """Publishes a model: gives it a new random seed that nobody knows, fits it anew, and writes
+        """Publishes a model: gives it a new random seed that nobody knows, fits it again, and writes
         what prediction needs to a file, with a receipt, all or nothing.
 
         Parameters
         ----------
         name : str
-            A model with one run: what several runs answer is no single model.
+            A model with one run: what several runs answer is not a single model.
         path : str or path-like
             The file, for `load_predictor` and `efface predict`.
         replace : bool, default=False
-            Whether a file that is there is replaced; a store never is.
+            Whether an existing file is replaced; a store never is.
 
         Returns
         -------

@@ -88,7 +88,7 @@ def test_refusals(store, tmp_path, gaussian):
     with pytest.raises(ValueError, match="several runs"):
         store.publish("runs", tmp_path / "other")
     assert path.read_bytes() == b"mine" and store.digest("all") == before
-    with pytest.raises(ValueError, match="no published model"):
+    with pytest.raises(ValueError, match="not a published model"):
         efface.load_predictor(path)
     with pytest.raises(FileNotFoundError):
         efface.load_predictor(tmp_path / "nothing")

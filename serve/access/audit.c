@@ -143,7 +143,7 @@ void sv_audit_reopen(sv_audit *a) {
             (void)close(a->file);
         a->file = file;
     } else {
-        sv_log_warn("the audit log cannot be opened anew; lines go to the old file");
+        sv_log_warn("the audit log cannot be opened again; lines go to the old file");
     }
     pthread_mutex_unlock(&a->lock);
 }

@@ -42,7 +42,7 @@ const char sv_serve_help[] =
     "  --workers N          threads for what touches disks (4)\n"
     "  --log-all            a line in the log for predictions and health, too\n"
     "  --json               as JSON: listening, port, stores, tokens; and messages\n"
-    "SIGHUP opens the audit log anew. The log goes to standard error.\n"
+    "SIGHUP opens the audit log again. The log goes to standard error.\n"
     "Exit codes: 0 ended by a signal, 1 failed, 2 usage, 4 not found.\n"
     "example: efface serve people.store --listen 127.0.0.1:8741\n";
 

@@ -114,7 +114,7 @@ static const char *check_fields(const json_t *json) {
     return NULL;
 }
 
-static const char no_memory[] = "memory is short; try again later";
+static const char no_memory[] = "out of memory; try again later";
 
 /* Takes the people out of identities; what is wrong with these, or NULL. */
 static const char *take_people(const json_t *identities, sv_dsr_entry *entry) {

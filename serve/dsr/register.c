@@ -218,7 +218,7 @@ static bool fail_reading(sv_why *why, int error) {
     else if (error == EBADMSG)
         reason = "their files are damaged";
     else if (error == ENOMEM)
-        reason = "memory is short";
+        reason = "out of memory";
     return sv_fail(why, "the OpenDSR requests cannot be read: %s", reason);
 }
 

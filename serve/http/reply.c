@@ -39,7 +39,7 @@ void sv_reply_header(sv_request *request, const char *name, const char *value) {
 
 static sv_when refuse_without_memory(sv_request *request) {
     static const char text[] =
-        "{\"error\":{\"code\":\"memory\",\"message\":\"memory is short; try again later\"}}\n";
+        "{\"error\":{\"code\":\"memory\",\"message\":\"out of memory; try again later\"}}\n";
     drop_body(&request->reply);
     request->reply.status = 503;
     request->reply.content_type = "application/json";
@@ -81,7 +81,7 @@ sv_when sv_refuse(sv_request *request, int status, const char *code, const char 
 }
 
 sv_when sv_refuse_memory(sv_request *request) {
-    return sv_refuse(request, 503, "memory", "memory is short; try again later");
+    return sv_refuse(request, 503, "memory", "out of memory; try again later");
 }
 
 static const sv_problem unavailable = {503, 5, "unavailable",

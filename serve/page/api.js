@@ -182,7 +182,7 @@ export function inWords(refusal) {
     case 422: return `The request is outside of a limit.${said}`;
     case 429: return 'There were too many requests. Wait a moment, then try again.';
     case 500: return 'The store seems to be damaged, or the service has a fault. The request may '
-        + 'or may not have been done. Whoever runs the service should look at it (efface check).';
+        + 'or may not have been done. The person who runs the service should look at it (efface check).';
     case 503: return 'The service is busy, stopping, or cannot write. Nothing was changed. Try '
         + 'again in a moment.';
     case 507: return 'The disk is full. Nothing was changed.';

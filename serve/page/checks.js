@@ -53,7 +53,7 @@ function verdict(jobs, after) {
         && after.get(job.model) !== job.commitment);
     if (bad.length) {
         return notice('bad', el('p', null, el('strong', null, 'Different. '),
-            `${list(bad.map((job) => job.model))}: not what a fit to the rows gives. Whoever runs `
+            `${list(bad.map((job) => job.model))}: not what a fit to the rows gives. The person who runs `
             + 'the service should look at it (efface check).'));
     }
     if (same.length < jobs.length) {
@@ -61,7 +61,7 @@ function verdict(jobs, after) {
     }
     return notice('good', el('p', null, el('strong', null, 'Identical. '),
         jobs.length === 1 ? 'The model is' : `All ${jobs.length} models are`,
-        ' byte for byte what a fit to the rows that are there now gives.',
+        ' byte for byte what a fit to the present rows gives.',
         moved.length ? ' Later requests have changed '
             + `${list(moved.map((job) => job.model))} since this receipt.` : ''));
 }

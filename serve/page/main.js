@@ -85,7 +85,7 @@ function title(text) {
 
 function problem(refusal, again) {
     const words = refusal instanceof Refusal ? inWords(refusal)
-        : 'Something went wrong on this page. Reload it; if that does not help, tell whoever runs '
+        : 'Something went wrong on this page. Reload it; if that does not help, tell the person who runs '
             + 'the service.';
     const box = el('section', { class: 'narrow' },
         el('h1', { tabindex: '-1' }, refusal.status === 404 ? 'Not found' : 'That did not work'),
@@ -101,7 +101,7 @@ function noRole(route) {
         el('h1', { tabindex: '-1' }, 'Your token may not look at this'),
         notice('warn', el('p', null, `This takes the role ${list(route.roles, 'or')}. The token `,
             el('strong', null, me.name), ` has ${list(me.roles)}.`)),
-        el('p', null, 'Whoever runs the service can make a token with that role: ',
+        el('p', null, 'The person who runs the service can make a token with that role: ',
             el('code', { class: 'command' }, `efface token new NAME --role ${route.roles[0]}`)),
         el('p', { class: 'actions' }, link('', 'Go to the overview'),
             button('Use another token', leave)));

@@ -99,7 +99,7 @@ export async function showModel({ main, parts, signal, may }) {
                 tableOf(at, info, signal)))) : null,
         may('read', 'erase') ? el('section', { class: 'step', 'aria-labelledby': 'verify-heading' },
             el('h2', { id: 'verify-heading' }, 'Verify'),
-            el('p', null, 'Fits the model again from the rows that are there now, and compares '
+            el('p', null, 'Fits the model again from the present rows, and compares '
                 + 'every byte. You may leave this page meanwhile.'),
             verifyPanel(store, [name], null, signal, `efface.checks.${store}.${name}`)) : null);
     if (!may('read')) return;

@@ -270,7 +270,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             if (refusal.status === 404) {
                 keepWork(null);
                 replace(result, notice('warn', el('p', null, 'The rows are not there any more: '
-                    + 'somebody else has forgotten them meanwhile. The receipt is among ',
+                    + 'someone else has forgotten them meanwhile. The receipt is among ',
                 link(path('receipts', store.name), 'the last receipts'), '.')));
                 result.querySelector('a').focus();
             } else if (refusal.status === 0) {
@@ -285,7 +285,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
 
     replace(main,
         el('h1', null, 'Find a person'),
-        el('p', { class: 'lead' }, 'See what a store has of somebody, what it takes to forget '
+        el('p', { class: 'lead' }, 'See what a store has of a person, what it takes to forget '
             + 'them, and forget them.'),
         el('form', { class: 'card find', novalidate: true, on: { submit } },
             el('div', null, el('label', { for: 'store' }, 'Store'), choice),

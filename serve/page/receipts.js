@@ -179,7 +179,7 @@ export async function showReceipt({ main, parts, signal, may }) {
         models.length && may('read', 'erase') ? el('section', { class: 'step noprint',
             'aria-labelledby': 'verify-heading' },
         el('h2', { id: 'verify-heading' }, 'Verify'),
-        el('p', null, 'Fits each model again from the rows that are there now, and compares every '
+        el('p', null, 'Fits each model again from the present rows, and compares every '
             + 'byte. You may leave this page meanwhile.'),
         verifyPanel(store, models.map((model) => model.name), after, signal,
             `efface.checks.${store}.${n}`)) : null,

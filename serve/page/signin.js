@@ -49,7 +49,7 @@ export function showSignIn(main, message, done) {
             el('p', { class: 'hint', id: 'token-help' }, 'It begins with efface_. This tab keeps '
                 + 'it until you sign out, close the tab, or leave it alone for half an hour.'),
             problem, button),
-        el('p', { class: 'hint' }, 'No token yet? Whoever runs the service makes one: ',
+        el('p', { class: 'hint' }, 'No token yet? The person who runs the service makes one: ',
             el('code', { class: 'command' }, 'efface token new NAME --role read,erase'))));
     field.focus();
 }

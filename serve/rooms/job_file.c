@@ -166,5 +166,5 @@ bool sv_job_file_read(const char *path, json_t **list, sv_why *why) {
         return true;
     json_decref(*list);
     *list = NULL;
-    return sv_fail(why, "%s: this is no file of jobs, or it cannot be read; move it away", path);
+    return sv_fail(why, "%s: this is not a file of jobs, or it cannot be read; move it away", path);
 }

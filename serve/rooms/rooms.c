@@ -50,7 +50,7 @@ static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, sv
         sv_facts_drop(room, facts);
     if (sv_writer_start(room, &room->writer))
         return true;
-    return sv_fail(why, "no thread can be started: memory is short");
+    return sv_fail(why, "no thread can be started: out of memory");
 }
 
 bool sv_rooms_open(sv_service *service, sv_rooms **out, sv_why *why) {
@@ -103,7 +103,7 @@ sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name) {
 }
 
 efface_status sv_no_memory(efface_error *error) {
-    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
+    *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
     return EFFACE_E_MEMORY;
 }
 

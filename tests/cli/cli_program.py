@@ -10,7 +10,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 N_ROWS = 60
-TEXTS_NOTE = "efface: the store keeps only numbers for texts; --keep-texts keeps the texts too\n"
+TEXTS_NOTE = "efface: ids and owners are stored as numbers only; --keep-texts keeps their texts too\n"
 
 
 def rows(ids):

@@ -263,7 +263,7 @@ class Predictions(ForestTest):
                      "-o", "x.csv")
         self.refused(2, "is a published model", "export", "f.model", "--forest", "-o", "g.model")
         self.output("fit", "-k", "2", "--columns", "age,height", "-o", "s.store", "--model", "two")
-        self.refused(2, "two is no forest", "export", "s.store", "--forest", "--model", "two",
+        self.refused(2, "two is not a forest", "export", "s.store", "--forest", "--model", "two",
                      "-o", "g.model")
         self.run_with(1, "export", "s.store", "--forest", "--model", "default", "-o",
                       "nowhere/g.model")

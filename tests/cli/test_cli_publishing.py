@@ -139,7 +139,7 @@ class Publish(ProgramTest):
         self.refused(1, "of the store itself", "publish", "s.store", "-o", "s.store", "--force")
         self.refused(1, "of the store itself", "publish", "s.store", "-o", "s.store-journal",
                      "--force")
-        self.refused(1, "no regular file", "publish", "s.store", "-o", "/dev/full", "--force")
+        self.refused(1, "not a regular file", "publish", "s.store", "-o", "/dev/full", "--force")
         self.refused(1, "cannot be written", "publish", "s.store", "-o", "no/where")
         self.refused(2, "-o FILE", "publish", "s.store")
         self.refused(2, "-o FILE", "publish", "s.store", "-o", "-")

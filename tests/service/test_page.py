@@ -64,7 +64,7 @@ class ForgetTest(PageTest):
         self.check_receipt()
 
         browser.press("Verify the models")
-        browser.sees("All 3 models are byte for byte what a fit to the rows that are there now "
+        browser.sees("All 3 models are byte for byte what a fit to the present rows "
                      "gives.")
         self.assertEqual(browser.one(".verify tbody").text.count("identical"), 3)
         browser.go("#/checks")
@@ -162,7 +162,7 @@ class ForgetTest(PageTest):
             browser.sees("Receipt 1")
         browser.fill("#typed", "u4")
         browser.press("Forget 4 rows")
-        browser.sees("somebody else has forgotten them meanwhile")
+        browser.sees("someone else has forgotten them meanwhile")
         self.assertEqual(len(self.receipts()), 1)
 
     def test_rows_that_changed(self):

@@ -178,7 +178,7 @@ static int export_forest(const choices *c, const efface_model *model,
     efface_texts *texts = NULL;
     efface_error error;
     if (family == NULL || family->write_file == NULL)
-        return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
+        return cli_wrong("%s is not a forest: --forest is for models of that family, and efface "
                          "publish for all",
                          of->name);
     if (efface_texts_create(&texts, &error) != EFFACE_OK)

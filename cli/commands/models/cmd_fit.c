@@ -213,7 +213,8 @@ static void note_texts(const efface_data *data, const efface_texts *texts) {
         const efface_row row = efface_data_row(data, i);
         if (efface_texts_find(texts, EFFACE_TEXT_ID, row.id) != NULL ||
             efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner) != NULL) {
-            cli_say("the store keeps only numbers for texts; --keep-texts keeps the texts too");
+            cli_say(
+                "ids and owners are stored as numbers only; --keep-texts keeps their texts too");
             return;
         }
     }

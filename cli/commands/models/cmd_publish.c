@@ -31,7 +31,7 @@ static void print_text_published(const char *path, const efface_store_report *re
 static int publish_model(efface_store *store, const efface_publishing *asked, bool as_json) {
     efface_store_report report;
     efface_error error;
-    cli_progress_begin("fitting anew");
+    cli_progress_begin("fitting again");
     const efface_status status = efface_store_publish(store, asked, &report, &error);
     cli_progress_end();
     if (status != EFFACE_OK)
@@ -89,13 +89,13 @@ const cli_command cli_publish = {
     "publish",
     "write a model to a file for prediction, with randomness of its own",
     "usage: efface publish STORE -o FILE [--model NAME] [--force] [OPTIONS]\n"
-    "Gives the model a new random seed that nobody knows, fits it anew, and writes\n"
+    "Gives the model a new random seed that nobody knows, fits it again, and writes\n"
     "what prediction needs to FILE, with a receipt: all or nothing. No two published\n"
     "models share their randomness, so requests to forget that react to one say\n"
     "nothing about the next. FILE is for efface predict, export and info; it has no\n"
     "rows, ids, sums, counts or seeds. Of a kmeans model it has the centroids and,\n"
     "where columns are scaled (minmax), the smallest and largest value of each.\n"
-    "  -o FILE        the file; one that is there is not replaced without --force\n"
+    "  -o FILE        the file; an existing one is not replaced without --force\n"
     "  --model NAME   which model; needed if there are several\n"
     "  --force        replace FILE, unless it is a store\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"

@@ -9,7 +9,7 @@
 
 static int rekey_models(efface_store *store, const char *name, uint64_t seed) {
     efface_error error;
-    cli_progress_begin("fitting anew");
+    cli_progress_begin("fitting again");
     const efface_status status = efface_store_rekey(store, name, seed, &error);
     cli_progress_end();
     return cli_outcome(status, &error);

@@ -25,7 +25,7 @@ const char *ef_name_fault_text(ef_name_fault fault) {
     case EF_NAME_LONG: return "has more than 1024 bytes and is not ASCII; use shorter names";
     case EF_NAME_NOT_WHOLE: return "is not a whole number";
     case EF_NAME_PADDED:
-        return "begins with a zero, and without the zero it could belong to somebody else; read "
+        return "begins with a zero, and without the zero it could belong to someone else; read "
                "such ids and owners as text";
     case EF_NAME_TOO_LARGE: return "is larger than 2^64 - 1; read such ids as text";
     case EF_NAME_OK:

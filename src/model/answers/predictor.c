@@ -206,7 +206,7 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
         return ef_fail(error, EFFACE_E_ARGUMENT, "bytes and out must not be NULL");
     unsigned char digest[EFFACE_DIGEST_BYTES];
     if (n_bytes < MAGIC_BYTES || memcmp(bytes, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES) != 0)
-        return ef_fail(error, EFFACE_E_FORMAT, "this is no published model of efface");
+        return ef_fail(error, EFFACE_E_FORMAT, "this is not a published model of efface");
     if (n_bytes < MAGIC_BYTES + 4 + sizeof digest)
         return ef_fail_published(error, "it ends too early");
     ef_decoder r = {.bytes = bytes + MAGIC_BYTES, .n_bytes = n_bytes - MAGIC_BYTES - sizeof digest};

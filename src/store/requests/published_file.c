@@ -140,7 +140,7 @@ static efface_status check_place(const ef_published_file *file, const char *path
                        path);
     if (!S_ISREG(found.st_mode))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "%s is no regular file, so a published model cannot appear there all at "
+                       "%s is not a regular file, so a published model cannot appear there all at "
                        "once; nothing was changed",
                        path);
     const efface_status status = look_for_store(file->path, &is_store, error);

@@ -458,10 +458,11 @@ static void what_is_there_is_not_written_over(void **state) {
     }
     REFUSED(EFFACE_E_ARGUMENT, "of the store itself",
             publish_to(store, "m", in_folder("store-link"), 1, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "no regular file",
+    REFUSED(EFFACE_E_ARGUMENT, "not a regular file",
             publish_to(store, "m", in_folder("pipe"), 1, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "no regular file", publish_to(store, "m", folder, 1, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "no regular file",
+    REFUSED(EFFACE_E_ARGUMENT, "not a regular file",
+            publish_to(store, "m", folder, 1, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "not a regular file",
             publish_to(store, "m", "/dev/full", 1, NULL, error));
     REFUSED(EFFACE_E_IO, "cannot be written",
             publish_to(store, "m", in_folder("dangling"), 1, NULL, error));
