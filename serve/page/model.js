@@ -12,7 +12,6 @@ const PREDICTS = { clusters: 'a cluster', classes: 'a class', values: 'values',
     probabilities: 'probabilities' };
 
 function factValue(value) {
-    if (value === null || value === undefined) return 'derived from the rows';
     if (value === true) return 'yes';
     if (value === false) return 'no';
     return number(value);
@@ -64,7 +63,7 @@ export async function showModel({ main, parts, signal, may }) {
     const pictures = el('div', { class: 'pictures' }, el('p', { class: 'loading' }, 'Drawing…'));
     const inputs = model.columns.filter((column) => column.input)
         .map((column, i) => column.name || `column ${i}`);
-    const params = model.facts.filter((fact) => fact.parameter);
+    const params = model.facts.filter((fact) => fact.parameter && fact.value !== null);
     const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null
         && fact.name !== 'classes'); // they are listed by their names
     const pairs = (some) => some.map((fact) => [fact.name.replaceAll('_', ' '),

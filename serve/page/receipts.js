@@ -18,7 +18,7 @@ function storeTabs(stores, current) {
 
 function inShort(receipt) {
     const of = (name) => receipt.models.filter((model) => model.action === name).length;
-    const parts = [[of('adjusted'), 'adjusted'], [of('repaired'), 'repaired in part'],
+    const parts = [[of('adjusted'), 'adjusted'], [of('repaired'), 'repaired'],
         [of('refitted'), 'fitted again']].filter(([n]) => n > 0);
     return parts.map(([n, text]) => `${n} ${text}`).join(', ') || '–';
 }

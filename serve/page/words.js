@@ -72,7 +72,7 @@ export function deed(receipt) {
     return n === undefined || !past || receipt.kind === 'publish' ? verb : `${verb} ${count(n, 'row')}`;
 }
 
-const ACTIONS = { adjusted: 'adjusted', repaired: 'repaired in part', refitted: 'fitted again',
+const ACTIONS = { adjusted: 'adjusted', repaired: 'repaired', refitted: 'fitted again',
     added: 'added', dropped: 'dropped' };
 // What was done to a model, or will be.
 export function action(name, done) {
@@ -80,20 +80,17 @@ export function action(name, done) {
     return done ? text : `will be ${text}`;
 }
 
-// What forgetting takes, over all models, in a sentence.
+// What forgetting takes, over all models, in a sentence for each way.
 export function cost(models, done) {
-    const of = (name) => models.filter((model) => model.action === name).length;
-    const [adjusted, repaired, refitted] = [of('adjusted'), of('repaired'), of('refitted')];
     const n = models.length;
     if (n === 0) return 'The store has no models: only the rows leave.';
-    if (adjusted === n) {
-        return `The share of the rows ${done ? 'was' : 'will be'} taken out of ${
-            n === 1 ? 'the model' : `all ${n} models`}; no other row ${done ? 'was' : 'is'} needed.`;
-    }
-    if (n === 1) return `The model ${done ? 'was' : 'will be'} ${action(models[0].action, true)}.`;
+    const whose = (count) => (n === 1 ? 'The model' : count === n ? `All ${n} models`
+        : `${count} of ${n} models`);
     const were = (count) => (done ? (count === 1 ? 'was' : 'were') : 'will be');
-    const parts = [[adjusted, 'adjusted, which takes no other row'], [repaired, 'repaired in part'],
-        [refitted, 'fitted again']].filter(([count]) => count > 0)
-        .map(([count, text]) => `${count} ${were(count)} ${text}`);
-    return `Of ${n} models, ${list(parts)}.`;
+    return [['adjusted', 'adjusted: the share of the rows is taken out, and no other row is needed.'],
+        ['repaired', 'repaired: the part that the rows had shaped is computed again.'],
+        ['refitted', 'fitted again from scratch.']]
+        .map(([name, text]) => [models.filter((model) => model.action === name).length, text])
+        .filter(([count]) => count > 0)
+        .map(([count, text]) => `${whose(count)} ${were(count)} ${text}`).join(' ');
 }

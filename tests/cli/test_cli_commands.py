@@ -359,7 +359,7 @@ class Others(ProgramTest):
     def test_verify(self):
         self.fit()
         self.assertEqual(without_numbers(self.output("verify", "s.store")),
-                         "default: identical DIGEST\n")
+                         "default: identical to a fresh fit; digest DIGEST\n")
         found = self.json("verify", "s.store", "--model", "default")
         digest = self.json("info", "s.store")["models"][0]["digest"]
         self.assertEqual(found, {"identical": True, "models": [

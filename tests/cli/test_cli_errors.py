@@ -196,7 +196,7 @@ class Damage(ProgramTest):
         database.commit()
         database.close()
         done = self.run_with(3, "verify", "s.store")
-        self.assertRegex(done.stdout, r"^default: DIFFERENT [0-9a-f]{64}\n  first difference: ")
+        self.assertRegex(done.stdout, r"^default: DIFFERENT from a fresh fit; digest [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)
         self.assertFalse(found["identical"])
         model = found["models"][0]

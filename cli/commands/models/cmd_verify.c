@@ -36,7 +36,8 @@ static void print_verdict(const verdict *v) {
     cli_paint(stdout, identical ? 32 : 31);
     fputs(identical ? "identical" : "DIFFERENT", stdout);
     cli_unpaint(stdout);
-    printf(" %s\n", cli_hex_of(v->model.digest).text);
+    printf("%s a fresh fit; digest %s\n", identical ? " to" : " from",
+           cli_hex_of(v->model.digest).text);
     if (!identical && strcmp(v->difference.what, "method") == 0)
         puts("  the definition of its method has changed since its fit; the next request that\n  "
              "writes fits it again");

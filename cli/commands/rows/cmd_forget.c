@@ -128,8 +128,8 @@ const cli_command cli_forget = {
     "           [OPTIONS]\n"
     "Forgets rows, in the store and in every model. If one row is missing, it forgets\n"
     "none. You can repeat and combine the options that name rows.\n" CLI_WHO_HELP
-    "  --skip-missing       count missing rows, and forget the others\n"
-    "  --dry-run            say what a request would do, change nothing\n"
+    "  --skip-missing       if some do not exist, forget the others\n"
+    "  --dry-run            say what will be done, and change nothing\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
     "  --opening FILE       write what opens the receipt to a new file\n"

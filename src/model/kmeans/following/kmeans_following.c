@@ -10,7 +10,7 @@
 const char *ef_reason_name(ef_reason reason) {
     switch (reason) {
     case EF_REASON_NONE: return ef_because_nothing;
-    case EF_REASON_CENTERS: return "cluster centers move";
+    case EF_REASON_CENTERS: return "cluster centers move, and other rows are assigned again";
     case EF_REASON_GAMMA: return "the correction of small clusters moves a center";
     case EF_REASON_EMPTY: return "a cluster becomes empty or starts from another row";
     case EF_REASON_STOP: return "the fit stops at another iteration";
