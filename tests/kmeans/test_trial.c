@@ -157,7 +157,7 @@ static void starts_follow_histories(void **state) {
                 continue;
             n_followed += is_because(&report, EF_REASON_SAMPLE);
             n_seeds += run->seeds[0].id != first;
-            n_jury += report.action == EFFACE_ACTION_UNTOUCHED && before->jury->n_rows != n;
+            n_jury += report.action == EFFACE_ACTION_ADJUSTED && before->jury->n_rows != n;
             n_moved += report.action == EFFACE_ACTION_REPAIRED;
         }
         free_pair(&p);
