@@ -129,9 +129,9 @@ EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
  * afterwards, but from now on the two belong together (efface_model_forget). An empty set gives a
  * model without centroids. Release it with efface_model_free.
  *
- * Cost O(n * k * d * iterations). Memory beyond the data: 4 bytes a row during the fit, O(k * d *
- * iterations) afterwards. A pyramid takes 8 bytes a row during the fit and keeps 2 (5 with more
- * than 256 clusters); a tree keeps copies of the rows in its leaves.
+ * Cost O(n * k * d * iterations). Memory beyond the data: 4 bytes a row during the fit, or 9 if it
+ * is long, O(k * d * iterations) afterwards. A pyramid takes 8 bytes a row during the fit and keeps
+ * 2 (5 with more than 256 clusters); a tree keeps copies of the rows in its leaves.
  *
  * Errors: EFFACE_E_ARGUMENT for parameters out of range; EFFACE_E_LIMIT for a value outside a given
  * bound, or a missing value; EFFACE_E_INTERRUPTED; EFFACE_E_KERNELS; EFFACE_E_GROUP;

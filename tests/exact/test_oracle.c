@@ -27,6 +27,7 @@
 
 #define FIRST_SEED UINT64_C(0x5EED0000)
 #define DEFAULT_CASES 3000ul
+#define MANY_CASES 8 /* of many clusters: seeds below that */
 
 /* ------------------------------------------------------------------ one case */
 
@@ -129,6 +130,9 @@ static void count_tree(const oracle_model *m) {
                 count_inner(tree, l, i);
         }
 }
+
+/* And for many clusters: rows of all levels, and those that were looked at. */
+static struct many_coverage { uint64_t rows, looked; } many;
 
 /* And for greedy seeding: rounds. */
 static struct greedy_coverage {
@@ -313,7 +317,9 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     outcome o = {0};
     efface_error error = {0};
     int failed = 1;
-    if (seed % 3 == 0)
+    if (seed < MANY_CASES)
+        make_trial_of_many(seed, &t);
+    else if (seed % 3 == 0)
         make_tree_trial(seed, &t);
     else
         make_trial(seed, &t);
@@ -324,6 +330,8 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     } else {
         o.oracle = oracle_fit(&t.rows, &t.params);
         count_paths(o.oracle);
+        many.looked += seed < MANY_CASES ? efface_kmeans_get_info(o.model).rows_assigned : 0;
+        many.rows += seed < MANY_CASES ? t.rows.n * o.oracle->n_levels : 0;
         trees.heights[0] += t.params.method == EFFACE_METHOD_TREE && t.params.tree.height == 0;
         failed =
             compare_bytes(&o, text, capacity) || compare_labels_and_loss(&t, &o, text, capacity);
@@ -438,6 +446,17 @@ static void library_equals_oracle(void **state) {
     assert_true(trees.sampled_leaves > 0 && trees.sampled_inner > 0 && trees.weighed > 0);
 }
 
+static void many_clusters_equal_oracle(void **state) {
+    (void)state;
+    char text[600];
+    for (uint64_t seed = 0; seed < MANY_CASES; seed++)
+        if (run_case(seed, text, sizeof text))
+            fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ": %s", seed, text);
+    print_message("many clusters: looked at %" PRIu64 " of %" PRIu64 " rows of all levels\n",
+                  many.looked, many.rows);
+    assert_true(many.looked < many.rows / 10 * 9);
+}
+
 /* The known answers of the Random123 distribution. */
 static void philox_has_its_known_answers(void **state) {
     (void)state;
@@ -529,6 +548,7 @@ int main(void) {
         cmocka_unit_test(philox_has_its_known_answers),
         cmocka_unit_test(exponential_is_a_logarithm),
         cmocka_unit_test(library_equals_oracle),
+        cmocka_unit_test(many_clusters_equal_oracle),
         cmocka_unit_test(many_rounds_equal_the_oracle),
     };
     return cmocka_run_group_tests_name("oracle", tests, NULL, NULL);

@@ -43,6 +43,8 @@ static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
 static const set_shape wide = {200, 64, 24, 3, 2, false, false, 0.25, false};
 static const set_shape brief = {100, 3, 5, 1, 1, true, false, 0.125, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
+/* For lloyd: passes from level to level have margins of rows. */
+static const set_shape many = {200, 32, 33, 20, 1, false, false, 0.5, false};
 /* For lloyd. */
 static const set_shape with_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* The same, but the margins are dropped and no new ones wanted. */

@@ -219,7 +219,7 @@ static size_t can_spare_one(int method) {
 
 /* Whether a call may do without more memory: a thread less, or nothing kept to be quicker. */
 static bool can_spare(const set_shape *shape, int method) {
-    return shape->n_threads != 1 || shape->margins || shape == &two ||
+    return shape->n_threads != 1 || shape->margins || shape == &two || shape == &many ||
            (method == PYRAMID && shape != &unsampled) || method == SAMPLED_TREE;
 }
 
@@ -510,6 +510,14 @@ static void margins_fail_nothing(void **state) {
     assert_true(seen.spared >= spared + 60); /* what margins take in these requests */
 }
 
+/* Without memory for them, passes look at all rows. */
+static void margins_of_rows_fail_nothing(void **state) {
+    (void)state;
+    const long spared = seen.spared;
+    (void)fail_each(op_fit, "fit with many clusters", &many, LLOYD, 0);
+    assert_true(seen.spared >= spared + 6);
+}
+
 static void labels_fail_nothing(void **state) {
     (void)state;
     fails_no_more(PYRAMID, &with_labels, &no_labels, 3);
@@ -591,6 +599,7 @@ int main(void) {
         cmocka_unit_test(fit_fails),
         cmocka_unit_test(forget_fails),
         cmocka_unit_test(margins_fail_nothing),
+        cmocka_unit_test(margins_of_rows_fail_nothing),
         cmocka_unit_test(labels_fail_nothing),
         cmocka_unit_test(a_trial_fails_nothing),
         cmocka_unit_test(preview_fails),

@@ -30,7 +30,7 @@ RESERVED = [
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/answers/metrics\.c|src/base/(numbers/(eigen|elementary|matrix)|random/normals)\.c|"
      r"src/model/(sums|segmented)/(\w+/)?\w+\.c|"
-     r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows)\.c|src/kernel/centers\.c"),
+     r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows|definition/row_margins)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
     ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),

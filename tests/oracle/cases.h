@@ -297,6 +297,40 @@ static inline void make_tree_trial(uint64_t seed, trial *t) {
     let_rows_branch(t);
 }
 
+/* Lloyd with many clusters and many levels, so that margins tell which rows to look at: rows all
+ * over a cube, which the columns show again and again, some at the same place. */
+static inline void make_trial_of_many(uint64_t seed, trial *t) {
+    memset(t, 0, sizeof *t);
+    rng_state = mix(seed);
+    const size_t n = 700 + below(900);
+    const uint32_t d = 26 + (uint32_t)below(50);
+    efface_kmeans_params *p = &t->params;
+    t->kind = "a cube";
+    t->values = make(n * d, sizeof *t->values);
+    t->ids = make(n, sizeof *t->ids);
+    t->weights = make(n, sizeof *t->weights);
+    t->low = make(d, sizeof *t->low);
+    t->high = make(d, sizeof *t->high);
+    for (size_t i = 0; i < n; i++) {
+        const float at[3] = {unit(), unit(), unit()};
+        const size_t same = i != 0 && one_in(10) ? below(i) : i;
+        for (uint32_t j = 0; j < d; j++)
+            t->values[i * d + j] = same != i ? t->values[same * d + j] : at[j % 3] + 0.1f * unit();
+        t->ids[i] = i;
+        t->weights[i] = 1 + (int64_t)below(3);
+    }
+    t->rows = (oracle_rows){.n = n, .d = d, .values = t->values};
+    t->rows.weights = one_in(2) ? t->weights : NULL;
+    efface_kmeans_params_init(p);
+    p->method = EFFACE_METHOD_LLOYD;
+    p->n_clusters = 40 + (uint32_t)below(30);
+    p->iterations = one_in(2) ? 0 : 16 + (uint32_t)below(30);
+    p->candidates = one_in(2) ? 1 : 0;
+    p->common.seed = next();
+    p->common.n_threads = 1 + (uint32_t)below(3);
+    choose_bounds(t);
+}
+
 static void free_trial(trial *t) {
     free(t->values);
     free(t->ids);

@@ -59,6 +59,15 @@ static void plain_lloyd(params *p) {
     p->kmeans.scale = EFFACE_SCALE_MINMAX;
 }
 
+/* So many that each rank passes over rows that cannot move, by margins of its own; and too many for
+ * margins that are kept for requests. */
+static void many_levels(params *p) {
+    choose_lloyd(&p->kmeans);
+    p->kmeans.candidates = 1;
+    p->kmeans.n_clusters = 42;
+    p->kmeans.iterations = 34;
+}
+
 static void quantized(params *p) {
     choose_lloyd(&p->kmeans);
     p->kmeans.method = EFFACE_METHOD_QUANTIZED;
@@ -164,6 +173,7 @@ static const struct {
     {discriminant, "discriminant"},
     {segments, "segments"},
     {sampled_segments, "sampled segments"},
+    {many_levels, "many levels"},
 };
 
 static efface_status fit(const efface_data *data, const params *p, efface_model **out) {

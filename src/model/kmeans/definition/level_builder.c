@@ -18,6 +18,7 @@ void ef_builder_free(ef_level_builder *builder) {
     ef_workspace_free(&builder->space);
     ef_free(builder->labels);
     ef_free(builder->margins);
+    ef_row_margins_free(&builder->row_margins);
     *builder = (ef_level_builder){0};
 }
 
@@ -49,7 +50,16 @@ efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_
 
 efface_status ef_by_pass(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
                          efface_error *error) {
-    return ef_make_partition(builder, model, &model->levels[t], NULL, error);
+    ef_level *const level = &model->levels[t];
+    if (builder->previous == NULL || !ef_row_margins_pay(&model->plan, model->domain.map.n_columns))
+        return ef_make_partition(builder, model, level, NULL, error);
+    efface_status status = ef_builder_prepare(builder, model, error);
+    EF_THEN(status, ef_partition_by_margins(&builder->space, level, builder->previous,
+                                            builder->labels, &builder->row_margins, error));
+    if (status == EFFACE_OK)
+        ef_count_work(&builder->space, model);
+    builder->previous = level;
+    return status;
 }
 
 efface_status ef_by_first_pass(ef_level_builder *builder, ef_kmeans *model, uint32_t t,

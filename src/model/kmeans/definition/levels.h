@@ -2,7 +2,7 @@
 #ifndef EF_LEVELS_H
 #define EF_LEVELS_H
 
-#include "model/kmeans/definition/workspace.h"
+#include "model/kmeans/definition/row_margins.h"
 #include "model/kmeans/kept/kept.h"
 
 /* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
@@ -64,6 +64,15 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
 efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
                                     ef_i128 *square_sum, efface_error *error);
 
+/* Moves the row at a position from one cluster, if it has one, to another, in what a worker has. */
+void ef_worker_move_row(const ef_workspace *space, ef_worker *worker, size_t position,
+                        uint32_t from, uint32_t to);
+
+/* Ends a partition, for which n_looked rows were looked at: adds up what the workers have, and
+ * clears it; then what the ranks have. */
+efface_status ef_partition_collect(ef_workspace *space, ef_level *level, size_t n_looked,
+                                   ef_i128 *square_sum, efface_error *error);
+
 /* A level begins with the counts and sums of another, to which each rank adds what its rows change:
  * only one rank has these, for all are added up in the end. */
 void ef_level_begin(const efface_data *data, uint32_t n_clusters, const ef_level *from,
@@ -108,7 +117,8 @@ struct ef_level_builder {
     const ef_level *previous; /* the level before, or another with a partition to begin with; NULL:
                                  there is none */
     float *margins;           /* room for those of all rows, which passes then measure; or NULL */
-    ef_old_levels *old;       /* for ef_by_margins only */
+    ef_row_margins row_margins; /* for passes from one level to the next */
+    ef_old_levels *old;         /* for ef_by_margins only */
 };
 
 /* Makes the builder's workspace, unless it is there. */
@@ -128,7 +138,7 @@ void ef_builder_take_margins(ef_level_builder *builder);
 efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                                 ef_i128 *square_sum, efface_error *error);
 
-/* The ways: by such a pass; */
+/* The ways: by such a pass, or over those rows alone that may move (row_margins.h); */
 efface_status ef_by_pass(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
                          efface_error *error);
 /* by a pass that also adds up the squares of the rows, in a fit; */

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#define RUN_BYTES 131072
-
 typedef struct pass {
     ef_workspace *space;
     const ef_centers *centers;
@@ -22,9 +20,8 @@ typedef struct pass {
     bool adds;      /* all rows come */
 } pass;
 
-/* Moves a row from one cluster, if it has one, to another. */
-static void move_row(const ef_workspace *space, ef_worker *worker, size_t position, uint32_t from,
-                     uint32_t to) {
+void ef_worker_move_row(const ef_workspace *space, ef_worker *worker, size_t position,
+                        uint32_t from, uint32_t to) {
     const size_t d = space->passes.map->n_columns;
     const int64_t weight = ef_data_weight(space->passes.data, position);
     int64_t *loses = NULL;
@@ -87,7 +84,7 @@ static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_
     }
     for (size_t m = 0; m < n_movers; m++) {
         const size_t i = movers[m];
-        move_row(space, worker, begin + i, labels[i], nearest[i]);
+        ef_worker_move_row(space, worker, begin + i, labels[i], nearest[i]);
         labels[i] = nearest[i];
     }
 }
@@ -95,10 +92,7 @@ static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_
 static void assign_panels(void *context, unsigned number, size_t first, size_t last) {
     const pass *const a = context;
     ef_worker *const worker = &a->space->workers[number];
-    /* Rows that move are read again, column by column: they should still be in a cache. */
-    const size_t near =
-        1 + RUN_BYTES / (a->space->passes.map->n_columns * EF_PANEL * sizeof(float));
-    const size_t most = near < EF_RUN ? near + near % 2 : EF_RUN;
+    const size_t most = ef_run_panels(a->space);
     for (size_t n; first < last; first += n) {
         n = last - first < most ? last - first : most;
         assign_run(a, worker, first, n);
@@ -154,9 +148,8 @@ efface_status ef_level_share(const efface_data *data, uint32_t k, ef_level *leve
     return status;
 }
 
-/* Adds up what the workers have, and clears it; then what the ranks have. */
-static efface_status collect_partition(ef_workspace *space, ef_level *level, ef_i128 *square_sum,
-                                       efface_error *error) {
+efface_status ef_partition_collect(ef_workspace *space, ef_level *level, size_t n_looked,
+                                   ef_i128 *square_sum, efface_error *error) {
     const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
     if (square_sum != NULL)
         *square_sum = space->most_square = 0;
@@ -175,7 +168,7 @@ static efface_status collect_partition(ef_workspace *space, ef_level *level, ef_
         memset(worker->sums, 0, n_sums * sizeof *worker->sums);
         worker->square_sum = 0;
     }
-    space->rows_assigned += space->passes.data->n_rows;
+    space->rows_assigned += n_looked;
     level->has_partition = true;
     return ef_level_share(space->passes.data, space->n_clusters, level, square_sum, error);
 }
@@ -224,7 +217,8 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
     if (a.adds)
         status = ef_passes_run(&space->passes, EF_PANEL, clear_labels, &a, error);
     EF_THEN(status, ef_workspace_run(space, assign_panels, &a, error));
-    EF_THEN(status, collect_partition(space, level, square_sum, error));
+    EF_THEN(status,
+            ef_partition_collect(space, level, space->passes.data->n_rows, square_sum, error));
     ef_centers_free(&centers);
     return status;
 }
@@ -232,9 +226,11 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
 efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
                                     ef_i128 *square_sum, efface_error *error) {
     pass a = {.space = space, .labels = labels};
-    const efface_status status = ef_passes_run(
+    efface_status status = ef_passes_run(
         &space->passes, ef_pass_operations(space->passes.map->n_columns, 0), add_panels, &a, error);
-    return status == EFFACE_OK ? collect_partition(space, level, square_sum, error) : status;
+    EF_THEN(status,
+            ef_partition_collect(space, level, space->passes.data->n_rows, square_sum, error));
+    return status;
 }
 
 ef_i128 ef_run_loss(const ef_run *run, const ef_level *level) {

@@ -40,6 +40,13 @@ void ef_workspace_free(ef_workspace *space);
 efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
                                efface_error *error);
 
+/* How many panels are looked at before the rows that move are read again, column by column: they
+ * should still be in a cache. */
+static inline size_t ef_run_panels(const ef_workspace *space) {
+    const size_t near = 1 + 131072 / (space->passes.map->n_columns * EF_PANEL * sizeof(float));
+    return near < EF_RUN ? near + near % 2 : EF_RUN;
+}
+
 /* Before a race: no worker has a candidate. After it: the best of all, and its grid point if there
  * is anybody. */
 void ef_workspace_begin_race(ef_workspace *space);
