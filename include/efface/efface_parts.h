@@ -52,7 +52,9 @@ extern "C" {
  * their ids. Models stay unchanged, and a receipt is added. Every rank must reach the files of the
  * old parts: rank r reads part r, r + size, and so on. The new parts are made next to the old ones.
  * When they are complete, the manifest is replaced and the old ones are removed. If the call fails,
- * nothing has changed. Errors: as efface_store_open. */
+ * nothing has changed. Only where the disk fails while the manifest is replaced, the store may have
+ * the new parts; the next that opens it for writing removes what it does not need. Errors: as
+ * efface_store_open. */
 EFFACE_API efface_status efface_store_spread(const char *path, const efface_store_options *options,
                                              efface_error *error);
 

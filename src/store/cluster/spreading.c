@@ -325,15 +325,15 @@ static efface_status replace_manifest(const spreading *s, efface_error *error) {
 }
 
 /* Rank 0 replaces the manifest. If that is done but for the disk, which failed, all is as if it
- * were done; and the error remains. */
+ * were done; and the error remains. So it is if the manifest cannot be read then. */
 static efface_status change_over(const spreading *s, bool *changed, efface_error *error) {
     efface_status status = EFFACE_OK;
     uint64_t done = 0;
     if (s->team->group.rank == 0) {
         ef_manifest now;
         status = replace_manifest(s, error);
-        done = status == EFFACE_OK || (ef_manifest_read(s->folder, &now, NULL) == EFFACE_OK &&
-                                       now.generation == s->to.generation);
+        done = status == EFFACE_OK || ef_manifest_read(s->folder, &now, NULL) != EFFACE_OK ||
+               now.generation != s->from.generation;
     }
     const efface_status told = ef_team_broadcast(s->team, &done, sizeof done, 0, NULL);
     /* If ranks cannot reach each other, nobody knows: what is not needed is removed later. */

@@ -4,7 +4,8 @@
  * It is made in a file beside, PATH.efface-new, which gets its name by a link when everything is on
  * the disk: a link never replaces a file that is there. A process that dies leaves that file
  * behind; it is locked (flock) as long as its maker lives, and the next attempt takes over one that
- * is not. From the link on nothing takes the file away again.
+ * is not. From the link on nothing takes the file away again, and nothing but the disk can fail:
+ * what follows needs no memory, and the folder is open already.
  */
 #define _DEFAULT_SOURCE
 #include "store/file/new_file.h"
@@ -89,13 +90,63 @@ static efface_status lock_beside(ef_new_file *m, efface_error *error) {
                    m->path);
 }
 
+/* ---------------------------------------------------------------- folders */
+
+/* Opens the folder of a file. */
+static efface_status open_folder_of(const char *path, int *folder, efface_error *error) {
+    char *const name = ef_path_with(path, "");
+    if (name == NULL)
+        return ef_fail_memory(error);
+    char *const slash = strrchr(name, '/');
+    if (slash != NULL)
+        slash[slash == name ? 1 : 0] = '\0';
+    *folder = open(slash != NULL ? name : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const efface_status status =
+        *folder >= 0 ? EFFACE_OK : ef_fail_system(path, "cannot be created", error);
+    ef_free(name);
+    return status;
+}
+
+/* Not every file system can do that. */
+static bool sync_names(int folder) {
+    return fsync(folder) == 0 || errno == EINVAL;
+}
+
+static efface_status sync_name_in(int folder, const char *path, efface_error *error) {
+    return sync_names(folder)
+               ? EFFACE_OK
+               : ef_fail_system(path, "was created, but a power loss could undo that", error);
+}
+
+bool ef_sync_folder(const char *folder) {
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = file >= 0 && sync_names(file);
+    const int why = errno;
+    if (file >= 0)
+        (void)close(file);
+    errno = why;
+    return synced;
+}
+
+efface_status ef_sync_name(const char *path, efface_error *error) {
+    int folder = -1;
+    efface_status status = open_folder_of(path, &folder, error);
+    EF_THEN(status, sync_name_in(folder, path, error));
+    if (folder >= 0)
+        (void)close(folder);
+    return status;
+}
+
+/* ---------------------------------------------------------------- new files */
+
 efface_status ef_new_file_begin(ef_new_file *m, const char *path, bool replaces,
                                 efface_error *error) {
     *m = (ef_new_file){.path = path,
                        .beside = ef_path_with(path, ".efface-new"),
                        .journal = ef_path_with(path, ".efface-new-journal"),
                        .replaces = replaces,
-                       .file = -1};
+                       .file = -1,
+                       .folder = -1};
     if (m->beside == NULL || m->journal == NULL)
         return ef_fail_memory(error);
     if (!replaces && path_is_there(path))
@@ -116,7 +167,8 @@ efface_status ef_new_file_begin(ef_new_file *m, const char *path, bool replaces,
                 "%s%s is left over from a store that no longer exists; move or remove it first",
                 path, endings[i]);
     }
-    return lock_beside(m, error);
+    const efface_status status = open_folder_of(path, &m->folder, error);
+    return status == EFFACE_OK ? lock_beside(m, error) : status;
 }
 
 /* Removes the file beside, unless it got its name by renaming. */
@@ -127,33 +179,10 @@ void ef_new_file_end(ef_new_file *m) {
     }
     if (m->file >= 0)
         (void)close(m->file);
+    if (m->folder >= 0)
+        (void)close(m->folder);
     ef_free(m->beside);
     ef_free(m->journal);
-}
-
-bool ef_sync_folder(const char *folder) {
-    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
-    const int why = errno;
-    if (file >= 0)
-        (void)close(file);
-    errno = why;
-    return synced;
-}
-
-efface_status ef_sync_name(const char *path, efface_error *error) {
-    char *const folder = ef_path_with(path, "");
-    if (folder == NULL)
-        return ef_fail_memory(error);
-    char *const slash = strrchr(folder, '/');
-    if (slash != NULL)
-        slash[slash == folder ? 1 : 0] = '\0';
-    const efface_status status =
-        ef_sync_folder(slash != NULL ? folder : ".")
-            ? EFFACE_OK
-            : ef_fail_system(path, "was created, but a power loss could undo that", error);
-    ef_free(folder);
-    return status;
 }
 
 static efface_status name_new_file(const ef_new_file *m, efface_error *error) {
@@ -176,5 +205,5 @@ efface_status ef_new_file_place(const ef_new_file *m, efface_error *error) {
     efface_status status =
         fsync(m->file) == 0 ? EFFACE_OK : ef_fail_system(m->path, "cannot be created", error);
     EF_THEN(status, name_new_file(m, error));
-    return status == EFFACE_OK ? ef_sync_name(m->path, error) : status;
+    return status == EFFACE_OK ? sync_name_in(m->folder, m->path, error) : status;
 }

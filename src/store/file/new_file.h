@@ -13,6 +13,7 @@ typedef struct ef_new_file {
     bool replaces; /* a file that has the name may be replaced */
     int file;      /* open and locked, or -1; closed after SQLite has closed it: closing it before
                       would drop SQLite's locks */
+    int folder;    /* of both, open, or -1 */
 } ef_new_file;
 
 /* Makes the file beside, empty; ef_new_file_end in any case. `path` is to outlive it. Errors:
@@ -20,7 +21,7 @@ typedef struct ef_new_file {
 efface_status ef_new_file_begin(ef_new_file *file, const char *path, bool replaces,
                                 efface_error *error);
 
-/* Has it on the disk, and gives it its name. */
+/* Has it on the disk, and gives it its name. When it has that, only the disk can fail. */
 efface_status ef_new_file_place(const ef_new_file *file, efface_error *error);
 
 /* Takes away what has no name yet, and releases memory. */

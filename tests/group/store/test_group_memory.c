@@ -13,6 +13,9 @@
 #include "group/store/parts_scene.h"
 #include "store/scenes/store_scene.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 #define N_ROWS 24
 #define N_RANKS 3
 
@@ -191,15 +194,19 @@ static bool was_made(void) {
     return is_there;
 }
 
-static void fail_each(call function, bool opens) {
-    char kept[96];
+static void begin_scene(void) {
     (void)snprintf(scene_folder, sizeof scene_folder, "%s/parts", folder);
     (void)snprintf(spread_folder, sizeof spread_folder, "%s/other", folder);
     (void)snprintf(scene_plain, sizeof scene_plain, "%s/plain.efface", folder);
-    (void)snprintf(kept, sizeof kept, "%s/kept", folder);
     for (uint64_t i = 0; i < N_ROWS; i++)
         ids[i] = 7 * i;
     thread_group_run(N_RANKS, create, NULL);
+}
+
+static void fail_each(call function, bool opens) {
+    char kept[96];
+    begin_scene();
+    (void)snprintf(kept, sizeof kept, "%s/kept", folder);
     run_command("cp -r '%s' '%s'", scene_folder, kept);
     const bool all = getenv("EFFACE_TEST_ALL_FAULTS") != NULL;
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -213,6 +220,47 @@ static void fail_each(call function, bool opens) {
         }
         assert_true(t.n > 10);
     }
+    run_command("rm -rf '%s'/*%s", folder, "");
+}
+
+/* ------------------------------------------------------------------ and the disk with it */
+
+static _Thread_local bool disk_fails;
+
+/* A network file system can answer so: it is done, but fails. Then memory is short, too. */
+int rename(const char *from, const char *to) {
+    const int code = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    if (!disk_fails)
+        return code;
+    fails_in = 1;
+    errno = EIO;
+    return -1;
+}
+
+static void spread_in_doubt(const efface_group *group, void *context) {
+    (void)context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_store_info info;
+    efface_error why = {.message = ""};
+    disk_fails = group->rank == 0;
+    const efface_status status = efface_store_spread(scene_folder, &options, &why);
+    RANK_ASSERT(status == EFFACE_E_IO);
+    disk_fails = false;
+    fails_in = 0;
+    RANK_OK(efface_store_open(scene_folder, &options, &store, error));
+    RANK_OK(efface_store_get_info(store, &info, error));
+    RANK_ASSERT(info.n_rows == N_ROWS && info.n_models == 1 && info.n_receipts == 1);
+    RANK_OK(efface_store_check(store, scene_problem, NULL, error));
+    efface_store_close(store);
+}
+
+/* The manifest has the new parts, though the call failed and cannot read it: they must stay. */
+static void test_new_parts_stay(void **state) {
+    (void)state;
+    begin_scene();
+    thread_group_run(N_RANKS, spread_in_doubt, NULL);
+    (void)was_made();
     run_command("rm -rf '%s'/*%s", folder, "");
 }
 
@@ -238,7 +286,7 @@ int main(void) {
         cmocka_unit_test(test_fit),     cmocka_unit_test(test_verify),
         cmocka_unit_test(test_readers), cmocka_unit_test(test_check),
         cmocka_unit_test(test_open),    cmocka_unit_test(test_create),
-        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_spread),  cmocka_unit_test(test_new_parts_stay),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }
