@@ -207,7 +207,11 @@ class Check(ProgramTest):
                                        ("--sign", "a.key")), 1):
             self.output("forget", "s.store", "--id", str(number), "--yes", *more)
         done = self.run_with(6, "check", "s.store", "--public-key", "a.pub")
-        self.assertEqual(done.stdout, "receipt 2 of the store was not signed with this key\n")
+        self.assertEqual(done.stdout, "receipts without a valid signature of this key: 2 of 4, "
+                                      "the first is receipt 2; they were signed by nobody or with "
+                                      "another key, or changed later\n")
+        self.assertIn("no other problem was found", done.stderr)
+        self.assertNotIn("damaged", done.stderr)
         self.output("check", "s.store")
 
 

@@ -11,6 +11,7 @@
 typedef struct findings {
     char **problems;
     size_t n;
+    bool lacks_signatures; /* one of the problems, which no backup mends */
     bool no_memory;
 } findings;
 
@@ -103,7 +104,18 @@ static int check_signed(efface_store *store, const char *path, findings *f) {
     if (status != EFFACE_E_FORMAT && status != EFFACE_E_CORRUPT)
         return cli_outcome(status, &error);
     take_note(f, error.message);
+    f->lacks_signatures = status == EFFACE_E_FORMAT;
     return CLI_DONE;
+}
+
+/* What the problems mean. */
+static void advise(const findings *f) {
+    if (f->n > f->lacks_signatures)
+        cli_say("the store is damaged: restore a backup, or create the store again from the data");
+    else if (f->n != 0)
+        cli_say("no other problem was found; if all receipts should be signed with this key, "
+                "someone without the secret key has written to the store, or this is the "
+                "wrong key");
 }
 
 /* A store that is too damaged for notes has none. */
@@ -131,8 +143,7 @@ static int check_store(efface_store *store, const char *public_key, findings *f,
     if (f->no_memory || notes->no_memory)
         return cli_out_of_memory();
     print_damage(f, notes, as_json);
-    if (f->n > 0)
-        cli_say("the store is damaged: restore a backup, or create the store again from the data");
+    advise(f);
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
 
@@ -167,7 +178,8 @@ const cli_command cli_check = {
     "                     with the secret key of this public key\n"
     "  --wait SECONDS     how long to wait for a busy store (5)\n"
     "  --json             as JSON: damaged, problems and notes\n"
-    "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
+    "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged, or receipts\n"
+    "are not signed with the key.\n"
     "example: efface check people.store\n",
     .run = run_check,
 };

@@ -295,8 +295,9 @@ typedef struct walked {
     unsigned char last_receipt[EFFACE_DIGEST_BYTES];
     uint64_t n; /* how many it has been through, and the digest of the last of them */
     unsigned char digest[EFFACE_DIGEST_BYTES];
-    uint64_t last_signed;    /* of these */
-    uint64_t first_unsigned; /* that the key has not signed; 0: none */
+    uint64_t last_signed; /* of these */
+    uint64_t n_unsigned;  /* that the key has not signed, and the first of them */
+    uint64_t first_unsigned;
 } walked;
 
 typedef struct receipts_walk {
@@ -326,12 +327,12 @@ static efface_status begin_walk(efface_store *store, receipts_walk *w, efface_er
  * of those before. */
 static efface_status walk_signature(receipts_walk *w, const char *line, efface_error *error) {
     efface_error problem;
-    if (w->public_key == NULL || w->at.first_unsigned != 0)
+    if (w->public_key == NULL)
         return EFFACE_OK;
     const efface_status status = efface_receipt_verify(line, w->public_key, &problem);
     if (status == EFFACE_E_MEMORY)
         return ef_fail_memory(error);
-    if (status != EFFACE_OK)
+    if (status != EFFACE_OK && w->at.n_unsigned++ == 0)
         w->at.first_unsigned = w->at.n;
     return EFFACE_OK;
 }
@@ -396,10 +397,12 @@ efface_status ef_receipts_check(efface_store *store, ef_state_list *states, effa
 
 /* What a walk has to say of signatures when it has ended well. */
 static efface_status judge_signatures(const receipts_walk *w, efface_error *error) {
-    if (w->at.first_unsigned != 0)
+    if (w->at.n_unsigned != 0)
         return ef_fail(error, EFFACE_E_FORMAT,
-                       "receipt %" PRIu64 " of the store was not signed with this key",
-                       w->at.first_unsigned);
+                       "receipts without a valid signature of this key: %" PRIu64 " of %" PRIu64
+                       ", the first is receipt %" PRIu64
+                       "; they were signed by nobody or with another key, or changed later",
+                       w->at.n_unsigned, w->at.n_receipts, w->at.first_unsigned);
     return w->at.count.number == w->at.n_receipts &&
                    (w->at.count.number == 0 ||
                     memcmp(w->at.count.public_key, w->public_key, EFFACE_PUBLIC_KEY_BYTES) == 0)
