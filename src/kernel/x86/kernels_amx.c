@@ -44,8 +44,8 @@ static bool multiplies(void) {
         }
         uint32_t found[LANES];
         vu_store(found, products[c][v]);
-        right &= (int32_t)found[i] ==
-                 sums[0] + 128 * (sums[2] - sums[0] - sums[1]) + (1 << 14) * sums[1];
+        const uint32_t low = (uint32_t)sums[0], high = (uint32_t)sums[1];
+        right &= found[i] == low + 128 * ((uint32_t)sums[2] - low - high) + (high << 14);
     }
     return right;
 }
