@@ -205,7 +205,7 @@ int cli_progress_part(void *context, efface_phase phase, double part) {
     /* The library asks whether to go on; until then a signal ends the program at once. */
     if (active && !catching)
         catch_signals();
-    note_part(phase, part);
+    note_part((int)phase, part);
     return interrupted;
 }
 

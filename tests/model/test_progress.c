@@ -54,7 +54,7 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
     assert_int_equal(efface_model_digest(told, b, NULL), EFFACE_OK);
     assert_memory_equal(a, b, sizeof a);
 
-    /* Verify fits anew, and tells as well. */
+    /* Verify fits again, and tells as well. */
     efface_difference difference;
     const unsigned before = l.n_told;
     l.part = 0.0;

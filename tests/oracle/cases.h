@@ -297,8 +297,9 @@ static inline void make_tree_trial(uint64_t seed, trial *t) {
     let_rows_branch(t);
 }
 
-/* Lloyd with many clusters and many levels, so that margins tell which rows to look at: rows all
- * over a cube, which the columns show again and again, some at the same place. */
+/* Lloyd, or the starts of pyramid, with many clusters and many levels, so that margins tell which
+ * rows to look at: rows all over a cube, which the columns show again and again, some at the same
+ * place. */
 static inline void make_trial_of_many(uint64_t seed, trial *t) {
     memset(t, 0, sizeof *t);
     rng_state = mix(seed);
@@ -322,7 +323,9 @@ static inline void make_trial_of_many(uint64_t seed, trial *t) {
     t->rows = (oracle_rows){.n = n, .d = d, .values = t->values};
     t->rows.weights = one_in(2) ? t->weights : NULL;
     efface_kmeans_params_init(p);
-    p->method = EFFACE_METHOD_LLOYD;
+    p->method = seed % 2 == 0 ? EFFACE_METHOD_LLOYD : EFFACE_METHOD_PYRAMID;
+    p->pyramid.rate = 0.1 + 0.4 * unit();
+    p->pyramid.starts = 7;
     p->n_clusters = 40 + (uint32_t)below(30);
     p->iterations = one_in(2) ? 0 : 16 + (uint32_t)below(30);
     p->candidates = one_in(2) ? 1 : 0;

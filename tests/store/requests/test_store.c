@@ -508,8 +508,41 @@ static void requests_are_synced(void **state) {
     efface_store_close(store);
 }
 
+static int count_told(void *context, efface_phase phase, double part) {
+    (void)phase;
+    (void)part;
+    ++*(unsigned long *)context;
+    return 0;
+}
+
+/* Requests of every method tell how far they are, and only the caller. In a small tree nearly
+ * every request fits a node again. */
+static void requests_tell_their_progress(void **state) {
+    (void)state;
+    unsigned long n_told = 0;
+    for (int method = EFFACE_METHOD_LLOYD; method <= EFFACE_METHOD_TREE; method++) {
+        efface_kmeans_params params = params_of((efface_method)method);
+        params.tree.width = 2;
+        params.tree.height = 2;
+        efface_store *store = make_store();
+        REQUIRE_OK(fit_plain(store, "a", &params, NULL, 0, error));
+        efface_store_close(store);
+        efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+        options.progress = count_told;
+        options.progress_context = &n_told;
+        REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+        const unsigned long before = n_told;
+        for (uint64_t id = 0; id < N_ROWS - 3; id++)
+            forget(store, id);
+        assert_true(n_told > before);
+        check_whole(store);
+        efface_store_close(store);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_tell_their_progress),
         cmocka_unit_test(a_store_is_created_and_opened),
         cmocka_unit_test(a_file_is_never_overwritten),
         cmocka_unit_test(columns_have_names_and_texts_have_ids),

@@ -116,6 +116,8 @@ efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_er
         level != NULL ? make_room_for_seeds(model, error) : ef_fail_memory(error);
     EF_THEN(status, ef_builder_prepare(builder, model, error));
     builder->previous = NULL;
+    ef_row_margins_free(&builder->row_margins); /* of the levels of another run */
+    builder->row_margins = (ef_row_margins){0};
     if (status == EFFACE_OK && model->plan.candidates > 1)
         status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)

@@ -74,6 +74,7 @@ void ef_kmeans_set_work(ef_kmeans *model, uint32_t n_threads, ef_interrupt inter
     model->params.common.n_threads = n_threads;
     model->params.common.interrupted = interrupt.asked;
     model->params.common.interrupt_context = interrupt.context;
+    model->params.common.progress = NULL; /* it had the context of before */
     model->plan.n_threads = n_threads;
     model->plan.interrupt = interrupt;
     model->plan.interrupt.progress = NULL; /* of a fit under way, which will be over */
