@@ -131,7 +131,7 @@ efface_status online_forget(online_run *run, size_t n_ids, uint32_t height, effa
 /* Counts an action, after the time of its request was noted. */
 void online_count_action(online_result *result, efface_action action);
 
-/* Sums up times. False if memory is short. */
+/* Sums up times. False if out of memory. */
 bool online_sum_up(online_result *result);
 
 /* After the last request: sums up times, and compares the state with that of a fresh fit. */

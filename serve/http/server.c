@@ -196,7 +196,7 @@ void sv_finish(sv_request *request) {
 
 /* ---------------------------------------------------------------- requests */
 
-/* False, with a reply, if memory is short, or the token has too much. */
+/* False, with a reply, if out of memory, or the token has too much. */
 static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
     sv_request *const r = &c->request;
     if (r->n_body + n + 1 > c->capacity) {

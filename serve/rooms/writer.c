@@ -1,8 +1,8 @@
 /*
  * The writer of a room: a thread that does changes, those of a token in the order in which they
- * came; tokens take turns. While it waits for the disk, others arrive; it then takes all of them, so that they share one transaction and
- * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
- * at once. A preview takes its turn after the changes that wait, and one preview at a time: many of
+ * came; tokens take turns. While it waits for the disk, others arrive; it then takes all of them, so
+ * that they share one transaction and one sync (efface_store_change_all). Nothing waits for company:
+ * a change that comes alone is done at once. A preview takes its turn after the changes that wait, and one preview at a time: many of
  * them delay a change by one. Where changes come, previews have a quarter of the time.
  *
  * Its handle keeps rows and models in memory. When another process has changed the store, rows that

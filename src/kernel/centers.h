@@ -154,7 +154,7 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
                      uint32_t n_columns, uint32_t tile);
 
 /* Folds the map into the centroids if they are one tile and it is of use: the kernels' `assign` is
- * quicker then. No row that comes has a |g|^2 above `most_square`. False if memory is short. Cost
+ * quicker then. No row that comes has a |g|^2 above `most_square`. False if out of memory. Cost
  * O(k d). */
 bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square);
 
@@ -163,7 +163,7 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
 bool ef_centers_fold_to_zero(ef_centers *centers, const ef_map *map, int64_t most_square);
 
 /* Rounds the centroids for a table that asks for it, if it is of use: `assign` is quicker
- * then. False if memory is short. Cost O(k d). */
+ * then. False if out of memory. Cost O(k d). */
 bool ef_centers_round(ef_centers *centers, ef_rounding_form form);
 
 void ef_centers_free(ef_centers *centers);

@@ -5,7 +5,7 @@
 #include "base/bytes/encode.h"
 #include "efface/efface.h"
 
-/* Begins what whoever has the bytes keeps of them. `read` hands out a verified section, for as long
+/* Begins what the owner of the bytes keeps of them. `read` hands out a verified section, for as long
  * as no other one is read. */
 typedef struct ef_sections {
     size_t n;

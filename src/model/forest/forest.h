@@ -96,13 +96,13 @@ efface_status ef_forest_take_rows(ef_forest *forest, const efface_data *data, bo
                                   efface_error *error);
 
 /* The trees that each slot is in, n_trees bits of them, if rows are in some only; else `found` stays
- * as it is. False if memory is short. And the slots of a tree but for those that leave; no slot may
+ * as it is. False if out of memory. And the slots of a tree but for those that leave; no slot may
  * be free. */
 bool ef_forest_find_members(const ef_forest *forest, uint64_t **found);
 size_t ef_forest_list_rows(const ef_forest *forest, uint32_t tree, const uint64_t *members,
                            uint32_t *slots);
 
-/* Grows all that was left for later. False if memory is short. Several threads may ask at once. */
+/* Grows all that was left for later. False if out of memory. Several threads may ask at once. */
 bool ef_forest_settle_all(const ef_forest *forest);
 
 /* Rows that a node has at least to get a tally. */

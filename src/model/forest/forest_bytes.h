@@ -9,7 +9,7 @@ efface_status ef_forest_read_head(ef_decoder *r, const efface_params *params, ui
                                   ef_forest **out, efface_error *error);
 
 /* Reads a node; or nodes in preorder, down to those that are deeper than `most`, which are made and
- * wait. False if the bytes are wrong; or if memory is short: then `memory` is false. */
+ * wait. False if the bytes are wrong; or if out of memory: then `memory` is false. */
 bool ef_forest_read_node(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i,
                          bool *memory);
 bool ef_forest_read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t root,

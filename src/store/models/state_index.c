@@ -141,7 +141,7 @@ static void write_pieces(ef_writer *w, const ef_state_index *index, size_t secti
     }
 }
 
-/* False if memory is short. */
+/* False if out of memory. */
 static bool read_pieces(ef_decoder *r, ef_state_index *index, size_t begin) {
     bool fits = true;
     for (uint64_t n = ef_read_short(r); fits && n != 0 && !r->failed; n--) {

@@ -81,7 +81,7 @@ static ef_member_set *bucket_append(bucket *b) {
     return &b->groups[b->n_groups++];
 }
 
-/* False if memory is short. A set may have no text. */
+/* False if out of memory. A set may have no text. */
 static bool copy_text(const char *text, char **out) {
     *out = NULL;
     if (text == NULL)

@@ -227,7 +227,7 @@ static void fail_each(call function, bool opens) {
 
 static _Thread_local bool disk_fails;
 
-/* A network file system can answer so: it is done, but fails. Then memory is short, too. */
+/* A network file system can answer so: it is done, but fails. Then there is no memory, either. */
 int rename(const char *from, const char *to) {
     const int code = renameat(AT_FDCWD, from, AT_FDCWD, to);
     if (!disk_fails)

@@ -45,8 +45,8 @@ size_t ef_kept_labels_bytes(const ef_kept_labels *kept, size_t n_rows, size_t n_
                             size_t n_columns);
 
 /* Follows a change of a set, which has n_rows rows after it: labels and ranks are those of the
- * changed rows, of which only those that come are read; without ranks rows have no marks. False if memory is short; what is kept is
- * then of no use any more. */
+ * changed rows, of which only those that come are read; without ranks rows have no marks. False if
+ * out of memory; what is kept is then of no use any more. */
 bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t n_rows,
                            const uint32_t *labels, const ef_rank *ranks, uint32_t shift);
 

@@ -37,7 +37,7 @@ typedef struct ef_trial {
 
 struct ef_revision;
 
-/* Without rows and models; NULL if memory is short. */
+/* Without rows and models; NULL if out of memory. */
 ef_trial *ef_trial_create(uint32_t n_starts);
 
 /* Releases a trial, or the models of one start. Takes NULL. */

@@ -14,7 +14,7 @@ typedef struct ef_seed_panels {
     void *block;  /* all of these */
 } ef_seed_panels;
 
-/* Room for k seeds of d columns. False if memory is short; ef_seed_panels_free is due in any case.
+/* Room for k seeds of d columns. False if out of memory; ef_seed_panels_free is due in any case.
  */
 bool ef_seed_panels_init(ef_seed_panels *panels, size_t k, uint32_t d);
 void ef_seed_panels_free(ef_seed_panels *panels);
