@@ -55,8 +55,14 @@ class Browser:
     # ---------------------------------------------------------------- how it looks
 
     def resize(self, width, height, scale=1):
+        """Gives the window this size, and waits until the page has followed: observers of sizes
+        run within the frame that comes after the layout."""
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600})
+        self.wait(lambda: self.run("return document.documentElement.clientWidth") == width,
+                  f"a page of {width} pixels")
+        self.driver.execute_async_script("""const done = arguments[0];
+            requestAnimationFrame(() => requestAnimationFrame(() => done()));""")
 
     def media(self, scheme="light", motion="no-preference", kind=""):
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": kind, "features": [
