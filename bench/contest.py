@@ -47,14 +47,19 @@ def to_unit(rows):
 
 
 def loss(rows, centroids):
-    """The sum of squared distances to the nearest centroid, in double precision."""
-    nearest = np.full(len(rows), np.inf)
-    for first in range(0, len(rows), 1 << 16):
-        part, best = rows[first:first + (1 << 16)], nearest[first:first + (1 << 16)]
-        for centroid in np.asarray(centroids, dtype=np.float64):
-            aside = part - centroid
-            np.minimum(best, np.einsum("ij,ij->i", aside, aside), out=best)
-    return float(nearest.sum())
+    """The sum of squared distances to the nearest centroid. Distances are in double precision; which
+    centroid is nearest is found in single precision, about the mean of the centroids."""
+    centroids = np.asarray(centroids, dtype=np.float64)
+    origin = centroids.mean(axis=0)
+    aside = (centroids - origin).astype(np.float32)
+    halves = np.einsum("ij,ij->i", aside, aside) / 2
+    total, at_once = 0.0, max(1, (1 << 26) // max(rows.shape[1], len(centroids)))
+    for first in range(0, len(rows), at_once):
+        part = rows[first:first + at_once]
+        nearest = np.argmin(halves - (part - origin).astype(np.float32) @ aside.T, axis=1)
+        off = part - centroids[nearest]
+        total += float(np.einsum("ij,ij->", off, off))
+    return total
 
 
 def run(command):

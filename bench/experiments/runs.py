@@ -36,6 +36,17 @@ def duration(seconds):
     return f"{seconds} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
+def output(command):
+    """The lines that a program prints."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise Failure(f"{done.stderr.strip()}\nThe command was: {shlex.join(command)}")
+    return done.stdout.splitlines()
+
+
 class Runner:
     def __init__(self, folder, bench, peers):
         self.folder = Path(folder)
@@ -76,14 +87,9 @@ class Runner:
         if run.program == "bench":
             command.append("--json")
         begin = time.monotonic()
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise Failure(f"{command[0]}: {error.strerror}") from error
-        if done.returncode != 0:
-            raise Failure(f"{done.stderr.strip()}\nThe command was: {shlex.join(command)}")
+        printed = output(command)
         head = {**self.head(run), "seconds": time.monotonic() - begin}
-        lines = [head, *map(json.loads, done.stdout.splitlines())]
+        lines = [head, *map(json.loads, printed)]
         part = self.folder / f"{run.key}.part"
         part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         part.rename(self.folder / f"{run.key}.jsonl")

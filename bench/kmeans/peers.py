@@ -4,6 +4,7 @@ fastkmeans.
 
     bench/kmeans/peers.py --data DATA -k K [--scale none|minmax] [--iters 10] [--repeats R]
                           [--threads 1] [--same-seeding] [--skip NAME,NAME]
+                          [--ours METHOD[:TABLE],...]
 
 DATA is a .npy file, plain or gzipped, or a generated set as efface-bench names it, such as
 gaussian:256,128,3906 (256 clusters, 128 columns, 3,906 rows each).
@@ -11,10 +12,11 @@ gaussian:256,128,3906 (256 clusters, 128 columns, 3,906 rows each).
 What is clocked:
   efface      efface_kmeans_fit, by efface-bench itself, scaling and the rounding to the grid
               included: lloyd after plain k-means++. A fresh process for each round; it fits R times
-              and reports its median.
+              and reports its median. --ours lloyd:avx512,pyramid adds contestants: the kernels
+              of another table, another method.
   sklearn     KMeans.fit (lloyd, elkan): n_init=1, max_iter=iters, tol=0, and its k-means++, which
-              tries several candidates for each seed and takes the best. It makes the labels of
-              the rows too, one pass more.
+              tries several candidates for each seed and takes the best; and lloyd with random rows
+              as seeds. It makes the labels of the rows too, one pass more.
   intelex     the same class of scikit-learn-intelex, and the same with random rows as seeds.
   faiss       faiss.Kmeans.train on all points. Its seeds are random rows, not k-means++, which is
               less work and often a higher loss.
@@ -109,17 +111,34 @@ def clocked(fit):
     return time.perf_counter() - begin, done
 
 
-def run_efface(task):
+def run_efface(method="lloyd", kernels=None):
     # The shell is there for the peak memory: Linux counts what a process held before exec, so that
     # a child started from here directly would report the memory of this program.
-    result = last_line(
-        ["/bin/sh", "-c", '"$@"; exit $?', "sh", task.bench, "train", "--data", task.path,
-         "-k", task.k, "--method", "lloyd", "--candidates", "1", "--scale", task.scale,
-         "--iters", task.iters, "--threads", task.threads, "--seed", task.seed,
-         "--repeats", task.repeats])
-    if (result["n"], result["d"], result["k"]) != (task.n, task.d, task.k):
-        raise Failure(f"efface-bench read {result['n']} x {result['d']}, k = {result['k']}")
-    return result
+    set_kernels = f"EFFACE_KERNELS={kernels} " if kernels else ""
+
+    def run_once(task):
+        result = last_line(
+            ["/bin/sh", "-c", f'{set_kernels}"$@"; exit $?', "sh", task.bench, "train",
+             "--data", task.path, "-k", task.k, "--method", method, "--candidates", "1",
+             "--scale", task.scale, "--iters", task.iters, "--threads", task.threads,
+             "--seed", task.seed, "--repeats", task.repeats])
+        if (result["n"], result["d"], result["k"]) != (task.n, task.d, task.k):
+            raise Failure(f"efface-bench read {result['n']} x {result['d']}, k = {result['k']}")
+        if kernels and result["kernels"] != kernels:
+            raise Failure(f"efface-bench has no kernels {kernels} on this processor")
+        return result
+
+    return run_once
+
+
+def ours(options):
+    """Contestants of efface, by name: lloyd with the kernels it chooses, and those of --ours."""
+    found = {"efface": run_efface()}
+    for words in options.ours:
+        method, _, kernels = words.partition(":")
+        name = ", ".join(["efface", *(word for word in (method, kernels) if word)])
+        found[name] = run_efface(method, kernels or None)
+    return found
 
 
 def run_sklearn(algorithm, estimator=KMeans, init="k-means++"):
@@ -158,6 +177,8 @@ def run_fastkmeans(task, iters=None):
 def peers(options):
     """The peers that are installed and wanted, by name."""
     found = {"sklearn lloyd": run_sklearn("lloyd"), "sklearn elkan": run_sklearn("elkan")}
+    if not options.same_seeding:
+        found["sklearn, random seeds"] = run_sklearn("lloyd", init="random")
     if intelex:
         found["intelex"] = run_sklearn("lloyd", intelex.KMeans)
     if intelex and not options.same_seeding:
@@ -204,7 +225,7 @@ def set_threads(number):
 def compare(task, contestants):
     """Lets the contestants take turns; returns a list of results, ours first."""
     for name, run_peer in contestants.items():
-        if name != "efface":
+        if not name.startswith("efface"):
             run_peer(task, iters=1)  # not clocked: libraries load and allocate at their first call
     rounds = {name: [] for name in contestants}
     for _ in range(task.repeats):
@@ -228,13 +249,13 @@ def result_of(task, name, done):
         "seconds_of_rounds": seconds,
         "loss": last["loss"] if "loss" in last else loss(task.rows, last["centroids"]),
     }
-    if name == "efface":
+    if name.startswith("efface"):
         result.update({key: last[key] for key in ("kernels", "digest", "peak_rss_bytes")})
         result["data_bytes"] = 4 * task.n * task.d
         result["peers"] = versions()
         result["blas_kernels"] = blas_kernels()
         if len({run_once["digest"] for run_once in done}) != 1:
-            raise Failure("efface: the digest differs between rounds")
+            raise Failure(f"{name}: the digest differs between rounds")
     return result
 
 
@@ -281,6 +302,8 @@ def parse_arguments():
                            help="only peers whose seeds are those of k-means++")
     arguments.add_argument("--skip", type=lambda text: text.split(","), default=[],
                            metavar="NAME,NAME", help="leave peers out, such as 'sklearn elkan'")
+    arguments.add_argument("--ours", type=lambda text: text.split(","), default=[],
+                           metavar="METHOD[:TABLE],...", help="more contestants of efface")
     add_programs(arguments)
     arguments.add_argument("--json", action="store_true", help="one line of JSON for each result")
     return arguments.parse_args()
@@ -291,7 +314,7 @@ def main():
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
     set_threads(options.threads)
     check_programs(options)
-    contestants = {} if options.bench == "none" else {"efface": run_efface}
+    contestants = {} if options.bench == "none" else ours(options)
     contestants.update(peers(options))
     if not options.json:
         print_header(options)

@@ -1,17 +1,22 @@
 #!/usr/bin/python3
-"""Measures how fast efface trains and forgets: the numbers of docs/measured/performance.md.
+"""Measures how fast efface trains and forgets: the numbers of docs/measured/performance.md and
+requests.md.
 
-    bench/performance/performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
-    bench/performance/performance.py --reuse                measure nothing: figure and tables of the CSV files
-    bench/performance/performance.py --check PAGE           fail if a table of the CSV files is not on the page
+    performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
+    performance.py --before PROGRAM       measure passes of another efface-bench too
+    performance.py --reuse                measure nothing: figure and tables of the CSV files
+    performance.py --check PAGE           fail if a table of the CSV files is not on its page
 
 DIR has the sets celltype, covtype and mnist (docs/measured/data.md says how they lie there); gaussian is
 generated. What is measured:
 
   roofline.csv    one pass over the rows against the limits of the machine (efface-bench roofline,
                   whose help says what is counted); machine.csv has the limits, sweep.csv more
-                  shapes, all of them small enough for a cache
-  training.csv    a fit against scikit-learn and faiss, one thread (bench/kmeans/peers.py)
+                  shapes, all of them small enough for a cache; before.csv, which --before writes,
+                  compares with the efface-bench of another commit, in turns
+  training.csv    a fit against scikit-learn, intelex, faiss and fastkmeans, one thread and two,
+                  and against faiss with seeds like ours (bench/kmeans/peers.py); versions.csv has
+                  their versions; apart.csv takes two sets apart
   threads.csv     a fit with one and with two threads
   forgetting.csv  requests of one row, one after the other, lloyd and pyramid
   worst.csv       the same of all methods, for rows that an adversary would ask for
@@ -31,6 +36,10 @@ loss, over the replicates, of k-means run to convergence on the rows that are le
 """
 
 import dataclasses
+import json
+import re
+import shlex
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -51,6 +60,15 @@ METHODS = ("lloyd", "pyramid")
 WORST_METHODS = ("lloyd", "quantized", "tree", "pyramid")
 WORST_ORDERS = ("seeds", "sample", "cluster", "edges")  # whom an adversary would ask for
 LARGE = ((10**6, 16, 100), (10**6, 128, 256), (10**7, 8, 16))  # rows, columns, clusters
+# The same, rounds and numbers of threads of the contest. A fit of the last takes minutes.
+CONTEST = ((10**6, 16, 100, 3, (1, 2)), (200000, 128, 256, 3, (1, 2)), (10**6, 128, 256, 2, (1, 2)),
+           (200000, 768, 1024, 1, (1, 2)), (10**6, 96, 10000, 1, (2,)))
+# With several candidates for each seed.
+SKIPPED = ("--skip", "sklearn lloyd,sklearn elkan,intelex")
+APART = ("covtype", "mnist")  # sets whose fits are taken apart, by fits of fewer iterations
+FEW_ITERATIONS, ITERATIONS = 2, 10
+MANY_CLUSTERS = 1000  # peers that are to seed as we do would take many times a fit
+OLDER_KERNELS = "avx512"  # where vnni takes over from them
 TAKES = 3
 TAKEN = ("forget", "batch", "worst")  # groups with several takes of each run
 SWEEP_VALUES = 2**21  # of a set: 8 MB
@@ -70,13 +88,14 @@ class Size:
     peer_repeats: int
     growth: tuple  # numbers of rows
     large: tuple  # shapes
+    contest: tuple  # shapes
     most_rows: int | None  # of a set
     roofline: tuple  # options
 
 
-FULL = Size(5, 1000, 1000, 10, 15, 5, (10**4, 10**5, 10**6, 10**7), LARGE, None, ())
-QUICK = Size(2, 20, 10, 4, 3, 1, (1000, 10000), ((20000, 8, 16),), 2000,
-             ("--quick", "--shapes", "2000,8,4;2000,16,20"))
+FULL = Size(5, 1000, 1000, 10, 15, 5, (10**4, 10**5, 10**6, 10**7), LARGE, CONTEST, None, ())
+QUICK = Size(2, 20, 10, 4, 3, 1, (1000, 10000), ((20000, 8, 16),), ((2000, 8, 16, 1, (1, 2)),),
+             2000, ("--quick", "--shapes", "2000,8,4;2000,16,20"))
 
 
 # ---------------------------------------------------------------- the runs
@@ -123,10 +142,34 @@ def data_words(data_set):
     return ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
 
 
-def peer_runs(chosen, size):
+def ours_beside(d, k):
+    """More contestants of efface where it has something to choose."""
+    short = [f"lloyd:{OLDER_KERNELS}"] if d >= 32 and 64 <= k < 10 * MANY_CLUSTERS else []
+    sampled = ["pyramid"] if k >= MANY_CLUSTERS else []
+    return ["--ours", ",".join(short + sampled)] if short + sampled else []
+
+
+def contests(chosen, size):
+    """Of each: its name, words, numbers of threads, clusters, and what comes with random seeds."""
     for data_set in chosen:
-        words = [*data_words(data_set), "--repeats", size.peer_repeats]
-        yield run_of("peers", data_set.name, "all", words, program="peers")
+        yield (data_set.name, [*data_words(data_set), "--repeats", size.peer_repeats], (1, 2),
+               data_set.k, [])
+    for n, d, k, rounds, numbers in size.contest:
+        words = ["--data", f"gaussian:{k},{d},{n // k}", "-k", k, "--repeats", rounds]
+        yield large_name((n, d, k)), words, numbers, k, [*SKIPPED, *ours_beside(d, k)]
+
+
+def peer_runs(chosen, size):
+    for name, words, numbers, k, beside in contests(chosen, size):
+        for n_threads in numbers:
+            yield run_of("peers", name, "random", [*words, *beside, "--threads", n_threads],
+                         n_threads, program="peers")
+        if k < MANY_CLUSTERS:
+            yield run_of("peers", name, "same", [*words, *SKIPPED, "--same-seeding"], 1,
+                         program="peers")
+        if name in APART:
+            yield run_of("peers", name, "few", [*words, "--iters", FEW_ITERATIONS], 1,
+                         program="peers")
 
 
 def training_runs(chosen, size):
@@ -216,6 +259,28 @@ def shape_of(line):
     return {field: line[field] for field in ("n", "d", "k")}
 
 
+BEFORE_ROUNDS = 3
+BEFORE_SHAPES = ([], ["--shapes", "100000,768,1024"])  # the usual ones, and one more
+BEFORE = "name n d k before_seconds seconds ratio before_rows_undecided rows_undecided"
+
+
+def before(bench, other):
+    """Passes of two programs in turns, medians of rounds."""
+    for words in BEFORE_SHAPES:
+        rounds = {program: [] for program in (other, bench)}
+        for _ in range(BEFORE_ROUNDS):
+            for program, measured in rounds.items():
+                lines = map(json.loads, runs.output([program, "roofline", *words, "--json"]))
+                measured.append([line for line in lines if line["what"] == "pass"])
+        for then, now in zip(zip(*rounds[other]), zip(*rounds[bench])):
+            seconds = [statistics.median(line["seconds"] for line in lines)
+                       for lines in (then, now)]
+            yield {"name": now[0]["name"], **shape_of(now[0]), "before_seconds": seconds[0],
+                   "seconds": seconds[1], "ratio": seconds[0] / seconds[1],
+                   "before_rows_undecided": then[0]["rows_undecided"],
+                   "rows_undecided": now[0]["rows_undecided"]}
+
+
 PASS = """name n d k repeats passes bound seconds gflops gbs flops_per_byte read_gbs limit_seconds
     fraction fraction_main_memory rows_moved rows_undecided"""
 
@@ -235,17 +300,79 @@ def machine_lines(found):
                   ("kernels", "compiler", "peak_gflops", "read_gbs", "triad_gbs")}}
 
 
+TRAINING = """set n d k threads seeds efface_ms older_kernels_ms pyramid_ms sklearn_ms intelex_ms
+    faiss_ms fastkmeans_ms fastest ratio older_kernels_ratio loss_ratio pyramid_loss_ratio"""
+PEERS = ("sklearn", "intelex", "faiss", "fastkmeans")
+
+
 def training(found, names):
+    """A line a contest: milliseconds, the fastest peer, its time divided by ours, our loss divided
+    by its loss. Several ways of one peer count with the fastest."""
     for name in names:
-        lines = {line["contestant"]: line for line in found.get("peers", name, "all")}
-        if not lines:
-            continue
-        ms = {key: 1e3 * line["seconds"] for key, line in lines.items()}
-        first = lines["efface"]
-        yield {"set": name, **shape_of(first), "scale": first["scale"], "blas": first["blas"],
-               "efface_ms": ms["efface"], "sklearn_lloyd_ms": ms["sklearn lloyd"],
-               "sklearn_elkan_ms": ms["sklearn elkan"], "faiss_ms": ms["faiss"],
-               "ratio": min(ms[key] for key in ms if key != "efface") / ms["efface"]}
+        for seeds in ("random", "same"):
+            for n_threads in (1, 2):
+                lines = found.get("peers", name, seeds, n_threads)
+                if lines:
+                    yield contest_of(name, seeds, n_threads, lines)
+
+
+def contest_of(name, seeds, n_threads, lines):
+    """A line of training.csv."""
+    by_name = {line["contestant"]: line for line in lines}
+    first = by_name["efface"]
+    older, pyramid = (by_name.get(f"efface, {other}")
+                      for other in (f"lloyd, {OLDER_KERNELS}", "pyramid"))
+    best = {}
+    for contestant, line in by_name.items():
+        peer = re.split("[ ,]", contestant)[0]
+        if peer in PEERS:
+            best[peer] = min(line, best.get(peer, line), key=lambda line: line["seconds"])
+    fastest = min(best.values(), key=lambda line: line["seconds"])
+
+    def ms(line):
+        return 1e3 * line["seconds"] if line else None
+
+    def against(line, field, other):
+        return other[field] / line[field] if line else None
+
+    return {"set": name, **shape_of(first), "threads": n_threads, "seeds": seeds,
+            "efface_ms": ms(first), "older_kernels_ms": ms(older), "pyramid_ms": ms(pyramid),
+            **{f"{peer}_ms": ms(best.get(peer)) for peer in PEERS},
+            "fastest": fastest["contestant"], "ratio": against(first, "seconds", fastest),
+            "older_kernels_ratio": against(older, "seconds", fastest),
+            "loss_ratio": first["loss"] / fastest["loss"],
+            "pyramid_loss_ratio": pyramid["loss"] / fastest["loss"] if pyramid else None}
+
+
+APART_FIELDS = """set n d k contestant fit_ms iteration_ms rest_ms gflops limit_ms"""
+
+
+def apart(found, names):
+    """What an iteration takes of a fit, as the difference of two fits, what the rest takes, and the
+    limit of the machine for an iteration: a pass over the rows."""
+    limits = {line["name"]: line["limit_seconds"] for line in passes(found, "shapes")}
+    for name in names:
+        few = {line["contestant"]: line for line in found.get("peers", name, "few", 1)}
+        for line in found.get("peers", name, "random", 1) if few else ():
+            less = few[line["contestant"]]
+            if (less["iters"], line["iters"]) != (FEW_ITERATIONS, ITERATIONS):
+                continue  # it came to rest before
+            each = (line["seconds"] - less["seconds"]) / (ITERATIONS - FEW_ITERATIONS)
+            yield {"set": name, **shape_of(line), "contestant": line["contestant"],
+                   "fit_ms": 1e3 * line["seconds"], "iteration_ms": 1e3 * each,
+                   "rest_ms": 1e3 * (line["seconds"] - ITERATIONS * each),
+                   "gflops": 2e-9 * line["n"] * line["d"] * line["k"] / each,
+                   "limit_ms": 1e3 * limits[name]}
+
+
+def peer_versions(found):
+    """The versions of the peers, and the kernels that BLAS chose."""
+    told = {(name, version): None
+            for runs_of in found.lines.values() for line in runs_of if "peers" in line
+            for name, version in [*line["peers"].items(),
+                                  ("kernels of OpenBLAS", " ".join(line["blas_kernels"]))]}
+    for name, version in told:
+        yield {"program": name, "version": version}
 
 
 def threads(found, names):
@@ -384,8 +511,10 @@ def save_all(found, names, size, out):
         machine_lines(found), "roofline")
     put("roofline", PASS, passes(found, "shapes"), "roofline")
     put("sweep", PASS, passes(found, "sweep"), "roofline")
-    put("training", "set n d k scale blas efface_ms sklearn_lloyd_ms sklearn_elkan_ms faiss_ms "
-        "ratio", training(found, names), "peers")
+    contested = [*names, *(large_name(shape[:3]) for shape in size.contest)]
+    put("training", TRAINING, training(found, contested), "peers")
+    put("apart", APART_FIELDS, apart(found, names), "peers")
+    put("versions", "program version", peer_versions(found), "peers")
     everything = [*names, *map(large_name, size.large)]
     put("threads", "set n d k one_ms two_ms ratio first_one_ms first_two_ms "
         "first_ratio", threads(found, everything), "threads")
@@ -438,6 +567,7 @@ def parse_arguments():
     arguments = parser(__doc__)
     what = arguments.add_mutually_exclusive_group(required=True)
     what.add_argument("--data", type=Path, metavar="DIR")
+    what.add_argument("--before", metavar="PROGRAM")
     what.add_argument("--reuse", action="store_true")
     what.add_argument("--check", type=Path, metavar="PAGE")
     arguments.add_argument("--out", type=Path, default=Path("docs/measured/performance"), metavar="DIR")
@@ -456,7 +586,10 @@ def main():
         performance_tables.check(options.check, options.out)
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    if not options.reuse:
+    if options.before is not None:
+        save(options.out, "before", BEFORE, list(before(options.bench, options.before)),
+             [shlex.join(["efface-bench", "roofline", *words]) for words in BEFORE_SHAPES])
+    elif not options.reuse:
         measure(options)
     if options.one_thread:
         return

@@ -1,4 +1,5 @@
-"""The tables of docs/measured/performance.md, from the CSV files that performance.py writes."""
+"""The tables of performance.md and requests.md in docs/measured, from the CSV files that
+performance.py writes."""
 
 import re
 
@@ -10,8 +11,8 @@ from experiments.tables import mean
 METHODS = ("lloyd", "pyramid")
 LEVELS = 10
 
-NAMES = ["machine", "roofline", "sweep", "training", "threads", "forgetting", "actions", "worst",
-         "batches", "growth", "profile"]
+NAMES = ["machine", "roofline", "sweep", "before", "training", "apart", "versions", "threads",
+         "forgetting", "actions", "worst", "batches", "growth", "profile"]
 
 
 # ---------------------------------------------------------------- cells
@@ -30,7 +31,7 @@ def factor(value):
 
 
 def shape(row):
-    return f"{int(row['n']):,} × {row['d']}, k {row['k']}"
+    return f"{int(row['n']):,} × {row['d']}, k {int(row['k']):,}"
 
 
 def title(row):
@@ -71,14 +72,67 @@ def sweep_tables(rows):
         for d in columns]))] if found else []
 
 
-def training_tables(rows):
-    head = ["set", "n × d, k", "efface", "scikit-learn lloyd", "scikit-learn elkan", "faiss",
-            "faster peer / efface"]
-    fields = ("efface_ms", "sklearn_lloyd_ms", "sklearn_elkan_ms", "faiss_ms")
-    return [("a fit against the peers", table(head, [
-        [row["set"], shape(row), *(time_of(row, field, 1e-3) for field in fields),
-         factor(number(row, "ratio"))]
+def before_tables(rows):
+    head = ["shape", "n × d, k", "before", "now", "before / now", "rows undecided before", "now"]
+    return [("passes before and now", table(head, [
+        [row["name"], shape(row), time_of(row, "before_seconds", 1), time_of(row, "seconds", 1),
+         f"{number(row, 'ratio'):.2f}", percent(number(row, "before_rows_undecided"), 3),
+         percent(number(row, "rows_undecided"), 3)]
         for row in rows]))] if rows else []
+
+
+def training_tables(rows):
+    tables = []
+    for seeds, title_of in (("random", "a fit against the peers"),
+                            ("same", "a fit against faiss with our seeding")):
+        own = [row for row in rows if row["seeds"] == seeds]
+        peers = [peer for peer in ("sklearn", "intelex", "faiss", "fastkmeans")
+                 if any(row[f"{peer}_ms"] for row in own)]
+        head = ["set", "n × d, k", "threads", "efface", *peers, "fastest peer / efface",
+                "our loss / its loss"]
+        if own:
+            tables.append((title_of, table(head, [
+                [title(row) if re.match(r"[a-z]", row["set"]) else "", shape(row), row["threads"],
+                 *(time_of(row, f"{name}_ms", 1e-3) if row[f"{name}_ms"] else ""
+                   for name in ("efface", *peers)),
+                 factor(number(row, "ratio")), results.fixed(number(row, "loss_ratio"), 4)]
+                for row in own])))
+    return tables + ours_tables(rows)
+
+
+def ours_tables(rows):
+    """The other contestants of efface, against the same fastest peer."""
+    head = ["n × d, k", "threads", "efface", "avx512", "fastest peer / avx512", "pyramid",
+            "fastest peer / pyramid", "pyramid's loss / its loss"]
+    lines = []
+    for row in rows:
+        if not row["older_kernels_ms"] and not row["pyramid_ms"] or row["seeds"] != "random":
+            continue
+        fastest = number(row, "ratio") * number(row, "efface_ms")
+        older, pyramid = row["older_kernels_ms"], row["pyramid_ms"]
+        lines.append([
+            shape(row), row["threads"], time_of(row, "efface_ms", 1e-3),
+            time_of(row, "older_kernels_ms", 1e-3) if older else "",
+            factor(fastest / float(older)) if older else "",
+            time_of(row, "pyramid_ms", 1e-3) if pyramid else "",
+            factor(fastest / float(pyramid)) if pyramid else "",
+            results.fixed(number(row, "pyramid_loss_ratio"), 4) if pyramid else ""])
+    return [("other kernels, another method", table(head, lines))] if lines else []
+
+
+def apart_tables(rows):
+    head = ["set", "program", "a fit", "an iteration", "GFLOP/s", "limit of an iteration",
+            "all but ten iterations"]
+    return [("fits taken apart", table(head, [
+        [row["set"], row["contestant"], time_of(row, "fit_ms", 1e-3),
+         time_of(row, "iteration_ms", 1e-3), f"{number(row, 'gflops'):.1f}",
+         time_of(row, "limit_ms", 1e-3), time_of(row, "rest_ms", 1e-3)]
+        for row in rows]))] if rows else []
+
+
+def versions_tables(rows):
+    return [("the peers", table(["program", "version"], [[row["program"], row["version"]]
+                                                        for row in rows]))]
 
 
 def products(row):
@@ -210,8 +264,8 @@ def load(folder):
     files = {}
     for name in NAMES:
         path = folder / f"{name}.csv"
-        if name == "profile" and not path.exists():
-            files[name] = []  # needs perf, and is no part of a quick run
+        if name in ("profile", "before") and not path.exists():
+            files[name] = []  # needs perf or another program, and is no part of a quick run
             continue
         if not path.exists():
             raise Failure(f"{path}: there is no such file; performance.py --data DIR makes it")
@@ -222,13 +276,21 @@ def load(folder):
 def all_tables(folder):
     files = load(folder)
     tables = []
-    makers = [machine_tables, roofline_tables, sweep_tables, training_tables, threads_tables,
-              forgetting_tables, actions_tables, worst_tables, batches_tables, growth_tables,
-              profile_tables]
+    makers = [machine_tables, roofline_tables, sweep_tables, before_tables, training_tables,
+              apart_tables, versions_tables, threads_tables, forgetting_tables, actions_tables,
+              worst_tables, batches_tables, growth_tables, profile_tables]
     for name, make in zip(NAMES, makers):
         tables += make(files[name])
     return tables + memory_tables(files["forgetting"])
 
 
+# Of all_tables, those of requests, which have a page of their own.
+OF_REQUESTS = ("forgetting, ", "the time of requests", "the worst requests", "batches", "growth",
+               "bytes a row")
+
+
 def check(page, folder):
-    prose.check(page, all_tables(folder), {"1,000", "5,000"})  # deletions; of five replicates
+    """Whether the page has its tables, and no other numbers."""
+    own = [one for one in all_tables(folder)
+           if one[0].startswith(OF_REQUESTS) == (page.stem == "requests")]
+    prose.check(page, own, {"1,000", "5,000"})  # deletions; of five replicates

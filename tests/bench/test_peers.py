@@ -50,6 +50,18 @@ class Contest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("elkan", done.stdout)
 
+    def test_more_contestants_of_efface(self):
+        done = peers("--data", "gaussian:3,2,50", "--skip", "sklearn lloyd,sklearn elkan", "--ours",
+                     "lloyd:ref,quantized", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {line["contestant"]: line for line in map(json.loads, done.stdout.splitlines())}
+        first, forced = found["efface"], found["efface, lloyd, ref"]
+        self.assertEqual(forced["kernels"], "ref")
+        self.assertEqual(forced["digest"], first["digest"])
+        self.assertNotEqual(found["efface, quantized"]["digest"], first["digest"])
+        done = peers("--data", "gaussian:3,2,50", "--ours", "lloyd:none")
+        self.assertNotEqual(done.returncode, 0)
+
     def test_a_set_that_nobody_knows_is_refused(self):
         self.assertNotEqual(peers("--data", "nothing:3,2,50").returncode, 0)
 
