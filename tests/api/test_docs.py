@@ -36,8 +36,7 @@ PAGES = ["README.md", "docs/definition/forest.md",
          *(f"docs/use/{name}.md" for name in ("tutorial", "pipes", "serving", "upgrading", "python",
                                               "python_stores", "service", "operating", "cluster"))]
 MAX_LINES = 300
-LONG = ("results/report.md",  # generated
-        "definition/forest.md")  # the definition of one family in one place
+LONG = ("results/report.md",)  # generated
 ABOUT_THE_SERVICE = {"docs/use/service.md", "docs/use/operating.md"}
 
 

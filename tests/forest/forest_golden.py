@@ -9,6 +9,7 @@ import struct
 from fractions import Fraction
 
 MASK = 0xFFFFFFFF
+FREE_BITS, STEP = 8, 2  # of margins
 
 
 def philox(counter, key):
@@ -329,11 +330,32 @@ class Forest:
             total = total + x(b)
         return total - x(n_left) - x(n_right)
 
+    def margin(self, members):
+        steps = len(members).bit_length() - 1 - FREE_BITS
+        if steps <= 0:
+            return 0.0
+        n = sum(m[0] for m in members)
+        if self.target is not None:
+            s, q = (sum(m[0] * m[1] ** k for m in members) for k in (1, 2))
+            gain = float(n * q - s * s)
+        else:
+            of = [sum(m[0] for m in members if m[1] == c) for c in range(len(self.classes))]
+            if self.entropy:
+                x = lambda n: n * log(float(n)) if n else 0.0
+                total = 0.0
+                for w in of:
+                    total = total + x(w)
+                gain = min(x(n) - total, 0.5 * n)
+            else:
+                score = float(sum(w * w for w in of)) / n
+                gain = min(n - score, score)
+        return float(STEP * steps) * gain / len(members)
+
     def grow(self, members, key, depth):
         if not ((self.depth and depth == self.depth) or len(members) < self.min_split
                 or len({m[1] for m in members}) < 2):
             order = input_order(key, len(self.inputs))
-            best, n_candidates = None, 0
+            best, n_candidates, margin = None, 0, self.margin(members)
             for i in order:
                 if n_candidates == self.candidates:
                     break
@@ -347,7 +369,7 @@ class Forest:
                 if min(len(left), len(right)) < self.min_leaf:
                     continue
                 score = self.score(left, right)
-                if best is None or score > best[0]:
+                if best is None or score > best[0] + margin:
                     best = score, split, left, right
             if best is not None:
                 keys = child_keys(key)

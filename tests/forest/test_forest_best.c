@@ -13,8 +13,9 @@
 
 #include "forest/forest_scene.h"
 
-#define N_ROWS 1500
+#define N_ROWS 2100
 #define N_FORGOTTEN 1000
+#define N_NOISY 1070
 
 typedef struct checking {
     const forest_set *set;
@@ -158,11 +159,42 @@ static void best_within_limits(void **state) {
     forget_and_check("limits", LIMITS, false);
 }
 
+/* Labels and targets that no column tells: margins decide. The number of rows goes back and forth
+ * across one from which on the margin is larger. */
+static void best_where_no_column_helps(void **state) {
+    (void)state;
+    for (way how = GINI; how <= TARGET; how++) {
+        grove g = {.name = "no column helps"};
+        rng_state = mix((uint64_t)how + 99);
+        efface_forest_params *const p = begin_params(&g.params, 4, 20 + (uint64_t)how);
+        p->criterion = how == ENTROPY ? EFFACE_CRITERION_ENTROPY : EFFACE_CRITERION_GINI;
+        p->target = how == TARGET ? 6 : EFFACE_NO_COLUMN;
+        law_rows rows = make_rows(N_NOISY);
+        for (size_t i = 0; i < rows.n; i++) {
+            rows.labels[i] = (int64_t)below(3);
+            rows.values[i * rows.d + 6] = unit();
+        }
+        begin_grove(&g, rows, 100);
+        for (size_t i = 0; i < 40; i++) {
+            size_t which[50];
+            const bool leaves = g.n_inside > N_NOISY - 100;
+            const size_t n = pick_some(&g, leaves, i % 2 == 0 ? 50 : 1, which);
+            if (leaves)
+                forget_these(&g, which, n);
+            else
+                learn_these(&g, which, n);
+        }
+        check_all(&g);
+        check_grove(&g);
+        end_grove(&g);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(best_by_gini),       cmocka_unit_test(best_by_entropy),
         cmocka_unit_test(best_for_targets),   cmocka_unit_test(best_of_poisson),
-        cmocka_unit_test(best_within_limits),
+        cmocka_unit_test(best_within_limits), cmocka_unit_test(best_where_no_column_helps),
     };
     return cmocka_run_group_tests_name("best splits", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 /* Purposes of the tape, and of the numbers of a node. */
 enum { ROOT_KEYS = 12, POISSON = 13, SOME_TREES = 14 };
+enum { FREE_BITS = 8, STEP = 2 }; /* of margins */
 enum { CHILD_KEYS = 1, SHUFFLE = 2, THRESHOLD = 3, MISSING_SIDE = 4, CATEGORIES = 5 };
 
 #define MISSING_BITS UINT32_C(0x7fc00000)
@@ -602,6 +603,44 @@ static double score_of(const forest_set *set, const forest_split *split,
                                                               : gini(s, set->n_classes);
 }
 
+/* ---------------------------------------------------------------- margins */
+
+/* G of the definition. */
+static double gain_by_chance(const forest_set *set, const forest_member *members, size_t n) {
+    int64_t *const of = make(set->n_classes, sizeof *of);
+    int64_t weight = 0;
+    plain_i128 sum = 0, squares = 0, counts = 0;
+    double entropy = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const plain_i128 g = set->targets[members[i].row], w = members[i].weight;
+        weight += members[i].weight;
+        of[set->classes[members[i].row]] += members[i].weight;
+        sum += w * g;
+        squares += w * g * g;
+    }
+    for (uint64_t c = 0; c < set->n_classes; c++) {
+        counts += (plain_i128)of[c] * of[c];
+        entropy += times_log(of[c]);
+    }
+    free(of);
+    if (set->params->target != EFFACE_NO_COLUMN)
+        return nearest_double(weight * squares - sum * sum);
+    if (set->params->criterion == EFFACE_CRITERION_ENTROPY)
+        return fmin(times_log(weight) - entropy, 0.5 * (double)weight);
+    const double score = nearest_double(counts) / (double)weight;
+    return fmin((double)weight - score, score);
+}
+
+static double margin_of(const forest_set *set, const forest_member *members, size_t n) {
+    int steps = -FREE_BITS;
+    for (size_t rest = n; rest > 1; rest /= 2)
+        steps++;
+    if (steps <= 0)
+        return 0.0;
+    const double times = (double)(STEP * steps) * gain_by_chance(set, members, n);
+    return times / (double)n;
+}
+
 /* ---------------------------------------------------------------- the best candidate */
 
 static bool all_alike(const forest_set *set, const forest_member *members, size_t n) {
@@ -626,6 +665,7 @@ forest_split forest_best_split(const forest_set *set, const forest_member *membe
                .right_of = make(set->n_classes, sizeof *s.right_of)};
     forest_split best = leaf;
     double best_score = 0.0;
+    const double margin = margin_of(set, members, n);
     uint32_t n_candidates = 0;
     for (uint32_t i = 0; i < f && n_candidates < n_wanted; i++) {
         const uint64_t two = forest_number(key, SHUFFLE, i / 2, 0);
@@ -641,7 +681,7 @@ forest_split forest_best_split(const forest_set *set, const forest_member *membe
         const double score = score_of(set, &split, members, n, &s);
         if (s.n_left < (int64_t)p->min_leaf || s.n_right < (int64_t)p->min_leaf)
             continue;
-        if (best.kind == 0 || score > best_score) {
+        if (best.kind == 0 || score > best_score + margin) {
             best = split;
             best_score = score;
         }

@@ -9,7 +9,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#define FORMAT 2
+#define FORMAT 3
 #define HEAD_BYTES (8 + 4 * 4 + 3 * 8 + 4 + 8)
 #define TOP_DEPTH 6 /* nodes above it are the top of a tree */
 #define N_BRANCHES 64

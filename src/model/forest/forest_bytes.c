@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAGIC "EFFACEFO"
-#define FORMAT 2
+#define FORMAT 3
 #define BRANCHES EF_BRANCHES
 
 /* ---------------------------------------------------------------- writing */

@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#define MARGIN_BITS 8 /* nodes of less than 2^9 rows have no margin */
+#define MARGIN_STEP 2
 #define NEAR ((size_t)512 << 10) /* bytes of rows that stay in a near cache */
 
 bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_slots *rows) {
@@ -79,6 +81,46 @@ double ef_score_classes(bool by_entropy, const int64_t *left, const int64_t *all
 double ef_score_targets(int64_t left_weight, int64_t left_sum, int64_t weight, int64_t sum) {
     const double d = ef_i128_to_double((ef_i128)weight * left_sum - (ef_i128)left_weight * sum);
     return (d / (double)left_weight) * (d / (double)(weight - left_weight));
+}
+
+/* ---------------------------------------------------------------- margins */
+
+/* Where no candidate helps, the scores of all differ by chance alone, about as much as one row can
+ * gain, and a row that leaves often puts another one first. So a later candidate has to be better
+ * by several times that: by more in larger nodes, which cost more to grow, and by nothing in small
+ * ones. `gain` is n_rows times what chance gains. */
+static double margin_by_chance(double gain, size_t n_rows) {
+    unsigned steps = 0;
+    while (n_rows >> (steps + MARGIN_BITS) > 1)
+        steps++;
+    return steps == 0 ? 0.0 : (double)(MARGIN_STEP * steps) * gain / (double)n_rows;
+}
+
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
+/* Of k classes of one size, chance gains a share of 1 / k for each row: that is the score of the
+ * node itself. Never is it more than what can be gained. */
+double ef_margin_classes(bool by_entropy, const int64_t *all, uint32_t n, int64_t weight,
+                         size_t n_rows) {
+    double sum = 0.0;
+    ef_i128 squares = 0;
+    if (n_rows < (size_t)2 << MARGIN_BITS)
+        return 0.0;
+    if (by_entropy) {
+        for (uint32_t s = 0; s < n; s++)
+            sum += entropy_term(all[s]);
+        return margin_by_chance(smaller(entropy_term(weight) - sum, 0.5 * (double)weight), n_rows);
+    }
+    for (uint32_t s = 0; s < n; s++)
+        squares += (ef_i128)all[s] * all[s];
+    const double score = ef_i128_to_double(squares) / (double)weight;
+    return margin_by_chance(smaller((double)weight - score, score), n_rows);
+}
+
+double ef_margin_targets(int64_t weight, int64_t sum, ef_i128 squares, size_t n_rows) {
+    return margin_by_chance(ef_i128_to_double(squares * weight - (ef_i128)sum * sum), n_rows);
 }
 
 bool ef_is_leaf(const ef_rules *rules, const ef_bunch *b, uint32_t depth) {
@@ -272,6 +314,25 @@ static void find_constants(ef_chooser *c, const ef_bunch *b, uint64_t *constants
     }
 }
 
+/* Sums up squares of targets for a margin, and for a tally, whose node may become larger. */
+static ef_i128 sum_squares(const ef_bunch *b) {
+    ef_i128 sum = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const int64_t square = (int64_t)b->targets[i] * b->targets[i];
+        sum += b->weights != NULL ? (ef_i128)b->weights[i] * square : square;
+    }
+    return sum;
+}
+
+/* And keeps the squares. */
+static double find_margin(ef_chooser *c, const ef_bunch *b, const int64_t *all) {
+    if (c->rules->of_classes)
+        return ef_margin_classes(c->rules->by_entropy, all, b->n_segments, b->weight, b->n);
+    const bool needed = c->counts_extremes || b->n >= (size_t)2 << MARGIN_BITS;
+    c->squares = needed ? sum_squares(b) : 0;
+    return needed ? ef_margin_targets(b->weight, b->sum, c->squares, b->n) : 0.0;
+}
+
 static double score_of(const ef_chooser *c, const ef_bunch *b, const int64_t *left,
                        const int64_t *all) {
     if (!c->rules->of_classes)
@@ -301,6 +362,7 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
     for (uint32_t s = 0; rules->of_classes && s < b->n_segments; s++)
         all[s] = b->segments[s].weight;
     double best_score = 0.0;
+    const double margin = find_margin(c, b, all);
     const bool from_rows = picks_rows(c, b->n);
     for (size_t i = 0; from_rows && i < b->n; i++)
         c->row_at[i] = c->rows->by_row + b->slots[i] * c->rows->row_bytes;
@@ -327,7 +389,7 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
             }
             if (made->n_left >= rules->min_leaf && b->n - made->n_left >= rules->min_leaf) {
                 const double score = score_of(c, b, left, all);
-                if (*best == EF_NO_CANDIDATE || score > best_score) {
+                if (*best == EF_NO_CANDIDATE || score > best_score + margin) {
                     *best = c->n_drawn;
                     best_score = score;
                 }

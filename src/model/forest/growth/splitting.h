@@ -9,6 +9,7 @@
 #ifndef EF_SPLITTING_H
 #define EF_SPLITTING_H
 
+#include "base/numbers/wide.h"
 #include "model/forest/trees/decision_tree.h"
 
 /* What the parameters say of splits, and the classes that there are. */
@@ -66,6 +67,7 @@ typedef struct ef_chooser {
     int64_t *left; /* of each candidate: weights that go left, by segment; with targets two numbers,
                       the weight and the sum */
     uint32_t left_stride;
+    ef_i128 squares;    /* of targets, weighted, of all rows; where a margin needs them */
     uint32_t n_skipped; /* columns that were drawn and cannot divide */
     uint16_t *skipped;
 
@@ -95,6 +97,13 @@ bool ef_choose(ef_chooser *chooser, const ef_bunch *bunch, uint64_t key, uint64_
 double ef_score_classes(bool by_entropy, const int64_t *left, const int64_t *all, uint32_t n,
                         int64_t left_weight, int64_t weight);
 double ef_score_targets(int64_t left_weight, int64_t left_sum, int64_t weight, int64_t sum);
+
+/* How much more than the best so far a later candidate has to score: nothing in a small node. Of
+ * classes, where `all` are the weights by class, in the order of classes; and of targets, where
+ * `squares` is the sum of weight times the square of the target. */
+double ef_margin_classes(bool by_entropy, const int64_t *all, uint32_t n, int64_t weight,
+                         size_t n_rows);
+double ef_margin_targets(int64_t weight, int64_t sum, ef_i128 squares, size_t n_rows);
 
 /* Whether a node of these rows is a leaf without looking for a split. */
 bool ef_is_leaf(const ef_rules *rules, const ef_bunch *bunch, uint32_t depth);

@@ -50,7 +50,8 @@ ef_tally *ef_tally_make(const ef_chooser *c, const ef_bunch *b) {
                            .n_classes = rules->of_classes ? rules->n_classes : 0,
                            .n_rows = (uint32_t)b->n,
                            .weight = b->weight,
-                           .sum = b->sum};
+                           .sum = b->sum,
+                           .squares = c->squares};
     ef_tally *const t = ef_alloc_zero(1, ef_tally_bytes(&head));
     if (t == NULL)
         return NULL;
@@ -130,6 +131,12 @@ static void count_left(ef_tally *t, size_t candidate, uint32_t class_id, int32_t
     }
 }
 
+/* The target of a row that comes, or, with a negative weight, leaves. */
+static void add_target(ef_tally *t, int64_t weight, int32_t target) {
+    t->sum += weight * target;
+    t->squares += (ef_i128)weight * ((int64_t)target * target);
+}
+
 /* Counts one row; false if the tally has to be made anew. */
 static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_slots *rows,
                       const ef_traveller *who, uint32_t sample, uint64_t key) {
@@ -149,7 +156,7 @@ static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_slots 
     if (t->n_classes != 0)
         weights_of(t, -1)[value] += (uint32_t)weight;
     else
-        t->sum += weight * (int32_t)value;
+        add_target(t, weight, (int32_t)value);
     uint32_t *const left_weights = t->n_classes != 0 ? weights_of(t, 0) : NULL;
     for (uint32_t i = 0; i < t->n_candidates; i++) {
         ef_split_candidate *const c = &candidates[i];
@@ -297,6 +304,9 @@ const ef_split_candidate *ef_tally_best(const ef_tally *t, const ef_rules *rules
     assert(n <= rules->n_classes);
     for (uint32_t c = 0; c < n; c++)
         all[rules->ranks[c]] = totals[c];
+    const double margin = n != 0
+                              ? ef_margin_classes(rules->by_entropy, all, n, t->weight, t->n_rows)
+                              : ef_margin_targets(t->weight, t->sum, t->squares, t->n_rows);
     for (uint32_t i = 0; i < t->n_candidates; i++) {
         const ef_split_candidate *const c = &candidates[i];
         if (c->n_left < rules->min_leaf || t->n_rows - c->n_left < rules->min_leaf)
@@ -314,7 +324,7 @@ const ef_split_candidate *ef_tally_best(const ef_tally *t, const ef_rules *rules
             const int64_t *const sums = sums_of(t, i);
             score = ef_score_targets(sums[0], sums[1], t->weight, t->sum);
         }
-        if (best == NULL || score > best_score) {
+        if (best == NULL || score > best_score + margin) {
             best = c;
             best_score = score;
         }

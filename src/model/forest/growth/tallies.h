@@ -16,6 +16,7 @@ typedef struct ef_tally {
     uint32_t n_classes; /* numbers of classes that there is room for; 0: targets */
     uint32_t n_rows;
     int64_t weight, sum; /* of all rows; the sum of weighted targets */
+    ef_i128 squares;     /* of targets, weighted */
     /* Behind it: candidates; then, for all rows and for each candidate, weights by class, or (8
      * bytes each) weight and sum; then columns that were skipped. */
 } ef_tally;
