@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the pictures of docs/definition/forest.md.
+"""Draws the pictures of docs/definition/forest.md and docs/measured/forests.md.
 
     bench/forest/forest_pictures.py --tree                a tree before and after a person left
     bench/forest/forest_pictures.py --covtype FOLDER      accuracy and time while rows are forgotten

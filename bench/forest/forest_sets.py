@@ -51,6 +51,17 @@ def skewed(random):
     return random.normal(0, 2, (5, 5))[y] + random.normal(0, 1, (40_000, 5)), y
 
 
+def random_labels(random):
+    """Two classes that no column tells."""
+    return random.normal(0, 1, (20_000, 8)), random.integers(0, 2, 20_000)
+
+
+def xor(random):
+    """The class is the sign of the product of two of 20 columns."""
+    x = random.uniform(-1, 1, (20_000, 20))
+    return x, (x[:, 0] * x[:, 1] > 0).astype(np.int64)
+
+
 # ---------------------------------------------------------------- targets
 
 
@@ -74,6 +85,11 @@ def pieces(random):
     return x, random.normal(0, 3, (4, 3))[cells] + (x[:, 2] > 0.7) + random.normal(0, 0.5, len(x))
 
 
+def random_target(random):
+    """A target that no column tells."""
+    return random.normal(0, 1, (20_000, 8)), random.normal(0, 1, 20_000)
+
+
 # ---------------------------------------------------------------- all of them
 
 
@@ -82,8 +98,11 @@ CLASSES = {
     "lognormal": tails,
     "cauchy": cauchy,
     "skewed": skewed,
+    "random labels": random_labels,
+    "xor": xor,
 }
-TARGETS = {"friedman": friedman, "long target": long_target, "pieces": pieces}
+TARGETS = {"friedman": friedman, "long target": long_target, "pieces": pieces,
+           "random target": random_target}
 
 
 def sets(folder, names=None):
