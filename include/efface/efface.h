@@ -59,7 +59,8 @@
  * `interrupted` in efface_params. Such calls may return EFFACE_E_INTERRUPTED.
  *
  * Threads. Several threads may use different objects at once. Several threads may read one object
- * as long as none changes it. n_threads never changes a result.
+ * as long as none changes it; but a handle of a store is for one thread at a time. n_threads never
+ * changes a result.
  *
  * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, vnni, amx, neon) forces a
  * kernel table, for tests; a table that this processor cannot run is the error EFFACE_E_KERNELS.

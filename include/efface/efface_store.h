@@ -69,7 +69,8 @@ extern "C" {
  *
  * Several processes may have a store open. One writes at a time; another that wants to write waits,
  * and then gets EFFACE_E_BUSY. A handle belongs to the process that opened it: a forked child has
- * to open the store again. */
+ * to open the store again. One thread at a time may use a handle, also to read; several threads
+ * have a handle each. */
 typedef struct efface_store efface_store;
 
 typedef enum efface_access { EFFACE_ACCESS_READ = 0, EFFACE_ACCESS_WRITE = 1 } efface_access;

@@ -200,9 +200,10 @@ static efface_status harden(efface_store *store, efface_error *error) {
 
 /* Opens the file `name` and sets what the invariants need. On failure there is no connection. */
 static efface_status connect_file(efface_store *store, const char *name, efface_error *error) {
-    /* A reader may have to roll back what a process that died left behind, so it may write too. */
+    /* A reader may have to roll back what a process that died left behind, so it may write too. A
+     * handle is used by one thread at a time, so SQLite need not lock for each value of a row. */
     const int code =
-        sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+        sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     efface_status status = EFFACE_OK;
     if (code == SQLITE_CANTOPEN) {
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", name, sqlite3_errmsg(store->db));

@@ -113,25 +113,31 @@ void ef_read_bytes(ef_decoder *reader, void *bytes, size_t n_bytes) {
     reader->n_bytes -= n_bytes;
 }
 
-static ef_u128 read_little_endian(ef_decoder *reader, size_t n_bytes) {
-    unsigned char bytes[16];
-    ef_u128 value = 0;
-    ef_read_bytes(reader, bytes, n_bytes);
-    for (size_t i = n_bytes; i > 0; i--)
-        value = value << 8 | bytes[i - 1];
-    return value;
+/* Byte by byte, which compilers make one load of. */
+static uint32_t four_bytes(const unsigned char *b) {
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static uint64_t eight_bytes(const unsigned char *b) {
+    return four_bytes(b) | (uint64_t)four_bytes(b + 4) << 32;
 }
 
 uint32_t ef_read_u32(ef_decoder *reader) {
-    return (uint32_t)read_little_endian(reader, 4);
+    unsigned char bytes[4];
+    ef_read_bytes(reader, bytes, sizeof bytes);
+    return four_bytes(bytes);
 }
 
 uint64_t ef_read_u64(ef_decoder *reader) {
-    return (uint64_t)read_little_endian(reader, 8);
+    unsigned char bytes[8];
+    ef_read_bytes(reader, bytes, sizeof bytes);
+    return eight_bytes(bytes);
 }
 
 ef_i128 ef_read_i128(ef_decoder *reader) {
-    return (ef_i128)read_little_endian(reader, 16);
+    unsigned char bytes[16];
+    ef_read_bytes(reader, bytes, sizeof bytes);
+    return (ef_i128)(eight_bytes(bytes) | (ef_u128)eight_bytes(bytes + 8) << 64);
 }
 
 float ef_read_f32(ef_decoder *reader) {

@@ -111,13 +111,13 @@ static efface_status batch_keep_text(ef_row_batch *b, const char *text, efface_e
 efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_error *error) {
     float *const values = b->values + b->n * b->n_columns;
     for (uint32_t j = 0; j < b->n_columns; j++) {
-        const unsigned char *const bytes =
-            row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j);
-        ef_decoder reader = {.bytes = bytes, .n_bytes = 4};
-        values[j] = ef_read_f32(&reader);
+        ef_decoder reader = {.bytes =
+                                 row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j),
+                             .n_bytes = 4};
+        const uint32_t bits = ef_read_u32(&reader);
+        memcpy(&values[j], &bits, sizeof bits);
         /* A row that leaves is taken out of sums by the bytes that a set has of it. */
-        ef_decoder again = {.bytes = bytes, .n_bytes = 4};
-        if (values[j] != values[j] && ef_read_u32(&again) != EF_MISSING_BITS)
+        if (values[j] != values[j] && bits != EF_MISSING_BITS)
             return ef_store_corrupt(error, "a row has invalid values");
     }
     b->ids[b->n] = row->row.id;

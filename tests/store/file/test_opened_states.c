@@ -74,12 +74,14 @@ static efface_data *many_rows(uint64_t first, size_t n) {
 static const char *const names[] = {"classes", "target", "some", "poisson"};
 #define N_FORESTS (sizeof names / sizeof names[0])
 
+static uint32_t n_trees = 6;
+
 static efface_forest_params forest_params(size_t i) {
     efface_forest_params params;
     efface_forest_params_init(&params);
     params.common.seed = 7 + i;
     params.common.n_threads = 1;
-    params.n_trees = 6;
+    params.n_trees = n_trees;
     params.target = i == 1 || i == 3 ? TARGET : EFFACE_NO_COLUMN;
     params.bound = params.target == TARGET ? 1000.0 : 0.0;
     params.rows = i == 2 ? EFFACE_FOREST_SOME : i == 3 ? EFFACE_FOREST_POISSON : EFFACE_FOREST_ALL;
@@ -125,6 +127,23 @@ static void requests_make_fresh_forests(void **state) {
     check_whole(store);
     efface_store_close(store);
     assert_true(sql_number(in_folder(STORE), "SELECT count(*) FROM sections") >= 3);
+}
+
+/* With more trees the columns are sorted for their roots. */
+static void many_trees_make_fresh_forests(void **state) {
+    (void)state;
+    static const uint64_t batch[] = {7, 8, 900, 901};
+    n_trees = 20;
+    efface_store *const store = make_forests(N, 0, N_FORESTS);
+    n_trees = 6;
+    forget(store, 3);
+    check_whole(store);
+    forget(store, RARE);
+    check_whole(store);
+    REQUIRE_OK(
+        forget_ids(store, batch, sizeof batch / sizeof batch[0], EFFACE_MISSING_FAIL, NULL, error));
+    check_whole(store);
+    efface_store_close(store);
 }
 
 static void little_is_read(void **state) {
@@ -296,6 +315,7 @@ static void a_damaged_index_is_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_make_fresh_forests),
+        cmocka_unit_test(many_trees_make_fresh_forests),
         cmocka_unit_test(little_is_read),
         cmocka_unit_test(long_branches_have_pieces),
         cmocka_unit_test(nothing_is_left_of_what_changed),

@@ -57,6 +57,43 @@ static unsigned threads_for(const ef_forest *f, size_t n_rows) {
     return much ? f->params->common.n_threads : 1;
 }
 
+/* What the followers of a change share. */
+typedef struct shared {
+    uint64_t *members;     /* the trees of each row of the change, or NULL: all */
+    uint64_t *all_members; /* of each slot, in an opened forest */
+    ef_first_rows first;   /* of its trees, where they have all rows */
+} shared;
+
+static bool begin_followers(ef_forest_revision *r, const ef_news *news, shared *of_all,
+                            ef_tree_follower *followers, unsigned n) {
+    const bool opened = r->forest->sections != NULL;
+    r->plans = ef_alloc_zero(n, sizeof *r->plans);
+    bool ok = followers != NULL && r->plans != NULL && find_members(r, &of_all->members) &&
+              (!opened || ef_forest_find_members(r->forest, &of_all->all_members));
+    r->n_plans = r->plans != NULL ? n : 0;
+    for (unsigned w = 0; ok && w < n; w++) {
+        ok = ef_tree_follower_begin(&followers[w], r, &r->plans[w], news, of_all->members);
+        followers[w].all_members = of_all->all_members;
+    }
+    if (!ok || !opened || r->forest->params->rows != EFFACE_FOREST_ALL)
+        return ok;
+    ok = ef_tree_follower_find_first(&followers[0], &of_all->first);
+    for (unsigned w = 0; w < n; w++)
+        followers[w].grower.first_rows = &of_all->first;
+    return ok;
+}
+
+static void end_followers(shared *of_all, ef_tree_follower *followers, unsigned n,
+                          uint64_t *n_visited) {
+    for (unsigned w = 0; followers != NULL && w < n; w++) {
+        *n_visited += followers[w].n_visited;
+        ef_tree_follower_end(&followers[w]);
+    }
+    ef_first_rows_free(&of_all->first);
+    ef_free(of_all->members);
+    ef_free(of_all->all_members);
+}
+
 static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint64_t *n_visited,
                                 efface_error *error) {
     const efface_params *const common = &r->forest->params->common;
@@ -65,16 +102,10 @@ static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint
     ef_pool *const pool = ef_pool_create(threads_for(r->forest, r->n_rows));
     const unsigned n = pool != NULL ? ef_pool_size(pool) : 0;
     ef_tree_follower *const followers = ef_alloc_zero(n, sizeof *followers);
-    uint64_t *members = NULL, *all_members = NULL;
-    r->plans = ef_alloc_zero(n, sizeof *r->plans);
-    bool ok = pool != NULL && followers != NULL && r->plans != NULL && find_members(r, &members) &&
-              (r->forest->sections == NULL || ef_forest_find_members(r->forest, &all_members));
-    r->n_plans = r->plans != NULL ? n : 0;
-    for (unsigned w = 0; ok && w < n; w++) {
-        ok = ef_tree_follower_begin(&followers[w], r, &r->plans[w], news, members);
-        followers[w].all_members = all_members;
-    }
-    efface_status status = ok ? EFFACE_OK : ef_fail_memory(error);
+    shared of_all = {.members = NULL};
+    efface_status status = pool != NULL && begin_followers(r, news, &of_all, followers, n)
+                               ? EFFACE_OK
+                               : ef_fail_memory(error);
     team_of_followers team = {followers, 0};
     while (status == EFFACE_OK && team.first < r->forest->n_trees) {
         const uint32_t rest = r->forest->n_trees - team.first, at_once = rest < 16 ? rest : 16;
@@ -88,13 +119,8 @@ static efface_status follow_all(ef_forest_revision *r, const ef_news *news, uint
         if (status == EFFACE_OK && common->progress != NULL)
             ef_tell(&progress, (double)team.first / (double)r->forest->n_trees);
     }
-    for (unsigned w = 0; followers != NULL && w < n; w++) {
-        *n_visited += followers[w].n_visited;
-        ef_tree_follower_end(&followers[w]);
-    }
+    end_followers(&of_all, followers, n, n_visited);
     ef_free(followers);
-    ef_free(members);
-    ef_free(all_members);
     ef_pool_free(pool);
     return status;
 }

@@ -59,6 +59,10 @@ bool ef_tree_follower_begin(ef_tree_follower *f, ef_forest_revision *r, ef_fores
                             const ef_news *news, const uint64_t *members);
 void ef_tree_follower_end(ef_tree_follower *f);
 
+/* The rows that all trees of an opened forest begin with, where these are all rows. False if memory is
+ * short; to be freed in any case. */
+bool ef_tree_follower_find_first(ef_tree_follower *f, ef_first_rows *first);
+
 /* Notes in the plan what the change makes of a tree; false if there is no memory. */
 bool ef_tree_follower_follow(ef_tree_follower *f, uint32_t number);
 

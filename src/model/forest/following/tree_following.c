@@ -337,20 +337,34 @@ static size_t find_travellers(ef_tree_follower *f, uint32_t tree) {
     return n;
 }
 
-/* An opened forest follows once, and then is written: nothing is kept of it to be faster the next
- * time, neither tallies nor where rows are. All rows of the tree go along the ways that were read.
- */
-static bool follow_opened(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place root) {
+/* Takes the rows of a tree of an opened forest. */
+static bool take_tree(ef_tree_follower *f, uint32_t number) {
     const ef_forest *const forest = f->r->forest;
-    if (root.n == 0)
-        return true;
+    if (f->grower.first_rows != NULL)
+        return ef_grower_take_first(&f->grower);
     if (!ef_scratch_reserve(&f->slots, &f->slots_capacity, forest->rows.n_slots + 1,
                             sizeof *f->slots))
         return false;
     const size_t n = ef_forest_list_rows(forest, number, f->all_members, f->slots);
-    f->n_visited += n;
-    return ef_grower_take(&f->grower, number, f->slots, n) &&
-           ef_grow_along(&f->grower, tree, number, root);
+    return ef_grower_take(&f->grower, number, f->slots, n);
+}
+
+bool ef_tree_follower_find_first(ef_tree_follower *f, ef_first_rows *first) {
+    const ef_forest *const forest = f->r->forest;
+    return take_tree(f, 0) && ef_first_rows_make(first, &f->grower.bunch, &forest->rules,
+                                                 &forest->rows, forest->n_trees);
+}
+
+/* An opened forest follows once, and then is written: nothing is kept of it to be faster the next
+ * time, neither tallies nor where rows are. All rows of the tree go along the ways that were read.
+ */
+static bool follow_opened(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place root) {
+    if (root.n == 0)
+        return true;
+    if (!take_tree(f, number))
+        return false;
+    f->n_visited += f->grower.bunch.n;
+    return ef_grow_along(&f->grower, tree, number, root);
 }
 
 bool ef_tree_follower_follow(ef_tree_follower *f, uint32_t number) {

@@ -61,6 +61,21 @@ static uint32_t NAME(count_equal)(const CODE *codes, size_t n, CODE code) {
     return count;
 }
 
+/* Targets of those that go left. So few are added up at a time that they fit a target's width. */
+static int64_t NAME(add_targets)(const CODE *codes, const int32_t *targets, size_t n, CODE cut) {
+    int64_t sum = 0;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        int32_t part = 0;
+        for (size_t k = 0; k < 64; k++)
+            part += codes[i + k] <= cut ? targets[i + k] : 0;
+        sum += part;
+    }
+    for (; i < n; i++)
+        sum += codes[i] <= cut ? targets[i] : 0;
+    return sum;
+}
+
 /* Weights of those that go left, or, where there are targets, weighted targets. */
 static int64_t NAME(weigh)(const CODE *codes, const int64_t *weights, const int32_t *targets,
                            size_t n, CODE cut) {
@@ -69,8 +84,7 @@ static int64_t NAME(weigh)(const CODE *codes, const int64_t *weights, const int3
         for (size_t i = 0; i < n; i++)
             sum += codes[i] <= cut ? weights[i] : 0;
     else if (weights == NULL)
-        for (size_t i = 0; i < n; i++)
-            sum += codes[i] <= cut ? targets[i] : 0;
+        sum = NAME(add_targets)(codes, targets, n, cut);
     else
         for (size_t i = 0; i < n; i++)
             sum += codes[i] <= cut ? weights[i] * targets[i] : 0;

@@ -3,6 +3,7 @@
 
 #include "base/memory/list.h"
 #include "base/memory/memory.h"
+#include "model/forest/growth/parting.h"
 
 #include <assert.h>
 
@@ -134,6 +135,13 @@ bool ef_grower_take(ef_grower *g, uint32_t tree, const uint32_t *slots, size_t n
     return true;
 }
 
+bool ef_grower_take_first(ef_grower *g) {
+    if (!reserve_rows(g, g->first_rows->bunch.n))
+        return false;
+    ef_copy_rows(&g->bunch, &g->first_rows->bunch);
+    return true;
+}
+
 /* ---------------------------------------------------------------- leaves */
 
 bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef_bunch *b) {
@@ -166,89 +174,6 @@ bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef
     }
     tree->nodes[node].vote.class_id = next;
     return true;
-}
-
-/* ---------------------------------------------------------------- parting */
-
-/* What is parted: slots, and targets if there are any. */
-typedef struct parted {
-    uint32_t *all, *right;
-    int32_t *targets, *right_targets;
-    size_t n_left, n_right;
-} parted;
-
-/* Parts rows without a branch that cannot be foretold: the usual case. */
-#define PART_ROWS(type)                                                                            \
-    static void part_##type(const type *codes, int32_t cut, size_t first, size_t end, parted *p) { \
-        uint32_t *const all = p->all, *const right = p->right;                                     \
-        int32_t *const targets = p->targets, *const right_targets = p->right_targets;              \
-        size_t l = p->n_left, r = p->n_right;                                                      \
-        for (size_t i = first; i < end; i++) {                                                     \
-            const uint32_t slot = all[i];                                                          \
-            const bool goes_left = codes[slot] <= cut;                                             \
-            all[l] = slot;                                                                         \
-            right[r] = slot;                                                                       \
-            if (targets != NULL) {                                                                 \
-                const int32_t target = targets[i];                                                 \
-                targets[l] = target;                                                               \
-                right_targets[r] = target;                                                         \
-            }                                                                                      \
-            l += goes_left;                                                                        \
-            r += !goes_left;                                                                       \
-        }                                                                                          \
-        p->n_left = l;                                                                             \
-        p->n_right = r;                                                                            \
-    }
-
-PART_ROWS(uint8_t)
-PART_ROWS(int16_t)
-PART_ROWS(int32_t)
-
-size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *b, ef_segment *left,
-               uint32_t *slots, int64_t *weights, int32_t *targets) {
-    parted p = {.all = b->slots, .right = slots, .targets = b->targets, .right_targets = targets};
-    size_t i = 0;
-    const ef_input_format *const format = &rows->formats[split->input];
-    const void *const codes = ef_input_column(rows, split->input);
-    const bool plain = b->weights == NULL && split->kind == EF_THRESHOLD &&
-                       (format->width != 4 || split->missing_left || !rows->may_miss);
-    const int32_t cut = split->kind == EF_THRESHOLD ? ef_cut_code(format, split->cut) : 0;
-    for (uint32_t s = 0; s < b->n_segments; s++) {
-        const size_t end = i + b->segments[s].n_rows, before = p.n_left;
-        int64_t weight = 0;
-        if (plain) {
-            if (format->width == 1)
-                part_uint8_t(codes, cut, i, end, &p);
-            else if (format->width == 2)
-                part_int16_t(codes, cut, i, end, &p);
-            else
-                part_int32_t(codes, cut, i, end, &p);
-            weight = (int64_t)(p.n_left - before);
-            i = end;
-        }
-        for (; i < end; i++) {
-            const uint32_t slot = b->slots[i];
-            const int64_t of_row = b->weights != NULL ? b->weights[i] : 1;
-            const int32_t target = b->targets != NULL ? b->targets[i] : 0;
-            const bool goes_left = ef_dnode_left(split, ef_slot_key(rows, slot, split->input));
-            const size_t to = goes_left ? p.n_left++ : p.n_right++;
-            weight += goes_left ? of_row : 0;
-            (goes_left ? b->slots : slots)[to] = slot;
-            if (b->weights != NULL)
-                (goes_left ? b->weights : weights)[to] = of_row;
-            if (b->targets != NULL)
-                (goes_left ? b->targets : targets)[to] = target;
-        }
-        left[s] = (ef_segment){b->segments[s].class_id, (uint32_t)(p.n_left - before), weight};
-    }
-    if (p.n_right != 0) {
-        memcpy(b->slots + p.n_left, slots, p.n_right * sizeof *slots);
-        if (b->weights != NULL)
-            memcpy(b->weights + p.n_left, weights, p.n_right * sizeof *weights);
-        if (b->targets != NULL)
-            memcpy(b->targets + p.n_left, targets, p.n_right * sizeof *targets);
-    }
-    return p.n_left;
 }
 
 /* ---------------------------------------------------------------- growing */
@@ -350,6 +275,19 @@ static bool descend(ef_grower *g, const sprout *s, const ef_bunch *b, size_t n_l
             wait_for_node(g, right, g->constants, b->segments, b->n_segments)) &&
            ((left.node == EF_NO_NODE && left.n_travellers == 0) ||
             wait_for_node(g, left, g->constants, g->left_segments, b->n_segments));
+}
+
+/* Has the child of a node wait that all travellers of the node go to. */
+static bool descend_together(ef_grower *g, const sprout *s, ef_bunch *b, const ef_dnode *split,
+                             bool left) {
+    uint64_t keys[2];
+    sprout child = *s;
+    ef_child_keys(s->key, keys);
+    child.old = left ? split->split.left : split->split.right;
+    child.depth++;
+    child.key = keys[left ? 0 : 1];
+    child.n = ef_part_off(g->rows, split, left, b, g->left_segments);
+    return wait_for_node(g, child, g->constants, g->left_segments, b->n_segments);
 }
 
 /* Makes a split of the best candidate, and has its children wait. */
@@ -484,6 +422,23 @@ static bool note_leaf(ef_grower *g, const sprout *s) {
     return ef_forest_plan_leaf_of(g->plan, s->node, g->plan->n_slots + s->first);
 }
 
+/* A split stays as it is: its children are next that rows come to or leave from. */
+static bool keep_split(ef_grower *g, ef_dtree *tree, uint32_t number, const sprout *s,
+                       ef_bunch *b) {
+    const ef_dnode *const old = &tree->nodes[s->old];
+    const uint32_t none[] = {EF_NO_NODE, EF_NO_NODE};
+    const uint32_t children[] = {old->split.left, old->split.right};
+    const size_t to_left = ef_part_travellers(g, old, s->first_traveller, s->n_travellers);
+    const size_t travellers[] = {to_left, s->n_travellers - to_left};
+    const ef_step step = {.kind = EF_COUNT, .tree = number, .node = s->old, .n = (uint32_t)b->n};
+    if (!ef_forest_plan_step(g->plan, step))
+        return false;
+    if (travellers[0] == 0 || travellers[1] == 0)
+        return descend_together(g, s, b, old, travellers[0] != 0);
+    const size_t n_left = part(g, old, b);
+    return descend(g, s, b, n_left, none, children, travellers);
+}
+
 static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
     sprout s;
     ef_bunch b = take_up(g, &s);
@@ -496,6 +451,7 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
                ef_note_travellers(g->plan, number, s.old, g->travellers + s.first_traveller,
                                   s.n_travellers);
     if (!ef_is_leaf(g->rules, &b, s.depth)) {
+        g->chooser.sorted = s.depth == 0 && g->first_rows != NULL ? g->first_rows->columns : NULL;
         g->chooser.counts_extremes = s.node != EF_NO_NODE && g->tally_rows != 0 &&
                                      b.n >= g->tally_rows && b.weight <= UINT32_MAX;
         if (!ef_choose(&g->chooser, &b, s.key, g->constants, &best))
@@ -510,16 +466,7 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
                 (void)ef_dtree_pass_on(tree, s.old, g->rows);
             /* Nodes above it may have lost their tallies; its own does not count these rows. */
             ef_dtree_drop_tally(tree, s.old);
-            const uint32_t none[] = {EF_NO_NODE, EF_NO_NODE};
-            const uint32_t children[] = {old->split.left, old->split.right};
-            const size_t to_left = ef_part_travellers(g, old, s.first_traveller, s.n_travellers);
-            const size_t travellers[] = {to_left, s.n_travellers - to_left};
-            const size_t n_left = part(g, old, &b);
-            return ef_forest_plan_step(g->plan, (ef_step){.kind = EF_COUNT,
-                                                          .tree = number,
-                                                          .node = s.old,
-                                                          .n = (uint32_t)b.n}) &&
-                   descend(g, &s, &b, n_left, none, children, travellers);
+            return keep_split(g, tree, number, &s, &b);
         }
         if (!begin_graft(g, tree, number, &s))
             return false;
@@ -546,7 +493,9 @@ static bool grow_subtree(ef_grower *g, ef_dtree *tree, uint32_t number, sprout s
     bool ok = wait_for_node(g, s, g->constants, g->bunch.segments, g->bunch.n_segments);
     while (ok && g->n_waiting != 0)
         ok = grow_next(g, tree, number);
-    return ok && (g->plan == NULL || ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n));
+    /* A tree without chains has nobody to ask where the rows are. */
+    return ok && (g->plan == NULL || tree->next == NULL ||
+                  ef_forest_plan_slots(g->plan, g->bunch.slots, g->bunch.n));
 }
 
 bool ef_grow_tree(ef_grower *g, ef_dtree *tree, uint64_t key) {

@@ -14,6 +14,7 @@
 #define EF_GROWING_H
 
 #include "base/errors/interrupt.h"
+#include "model/forest/growth/first_rows.h"
 #include "model/forest/growth/tallies.h"
 #include "model/forest/trees/forest_plan.h"
 
@@ -37,9 +38,10 @@ typedef struct ef_grower {
     size_t n_kept, kept_capacity;
     uint64_t *constants;
     ef_segment *segments, *left_segments;
-    ef_forest_plan *plan;     /* what comes of it; NULL: a whole tree is grown */
-    bool lazy;                /* new subtrees are left unsettled */
-    ef_traveller *travellers; /* rows that come or leave; owned by the caller */
+    const ef_first_rows *first_rows; /* that all trees begin with; NULL: each has rows of its own */
+    ef_forest_plan *plan;            /* what comes of it; NULL: a whole tree is grown */
+    bool lazy;                       /* new subtrees are left unsettled */
+    ef_traveller *travellers;        /* rows that come or leave; owned by the caller */
     ef_traveller *travellers_apart;
     size_t travellers_capacity;
 } ef_grower;
@@ -55,6 +57,9 @@ int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_slots *rows, ui
 
 /* Takes n rows into the grower's bunch, in the order of classes. False if memory is short. */
 bool ef_grower_take(ef_grower *grower, uint32_t tree_number, const uint32_t *slots, size_t n);
+
+/* Takes the rows that all trees begin with. False if memory is short. */
+bool ef_grower_take_first(ef_grower *grower);
 
 /* Grows a whole tree of the rows that were taken; its root is node 0. False if memory is short. */
 bool ef_grow_tree(ef_grower *grower, ef_dtree *tree, uint64_t key);
@@ -87,11 +92,5 @@ bool ef_note_travellers(ef_forest_plan *plan, uint32_t tree, uint32_t node, cons
 
 /* Makes a leaf of a node, with the rows of a bunch. False if memory is short. */
 bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef_bunch *bunch);
-
-/* Parts the rows of a bunch by a split: those that go left come first. Returns how many these are;
- * `left` gets the segments on the left, as many as there are, of no rows where none goes left. The
- * three lists are room for as many rows. */
-size_t ef_part(const ef_forest_slots *rows, const ef_dnode *split, ef_bunch *bunch,
-               ef_segment *left, uint32_t *slots, int64_t *weights, int32_t *targets);
 
 #endif

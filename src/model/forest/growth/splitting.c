@@ -1,5 +1,5 @@
 /* The best split of some rows. */
-#include "model/forest/growth/splitting.h"
+#include "model/forest/growth/first_rows.h"
 
 #include "base/memory/list.h"
 #include "base/memory/memory.h"
@@ -263,7 +263,36 @@ static int32_t put_keys_in_line(const strip *s, const ef_split_candidate *c) {
 #define put_in_line_32(s, made) put_keys_in_line(s, made)
 #include "model/forest/growth/codes_of_width.h"
 
+/* The same for a column that is sorted: no row has to be looked at. */
+static bool try_sorted(const strip *s, uint64_t key, ef_split_candidate *made, int64_t *left) {
+    const ef_sorted_column *const column = &s->c->sorted[s->input];
+    const ef_bunch *const b = s->bunch;
+    range r = {INT32_MAX, INT32_MIN, false};
+    size_t first = 0;
+    for (uint32_t i = 0; i < b->n_segments; first += b->segments[i++].n_rows) {
+        const int32_t lo = column->codes[first];
+        const int32_t hi = column->codes[first + b->segments[i].n_rows - 1];
+        r.lo = lo < r.lo ? lo : r.lo;
+        r.hi = hi > r.hi ? hi : r.hi;
+    }
+    if (!divides(r))
+        return false;
+    make_candidate(s, key, r, made);
+    const int32_t cut = ef_cut_code(s->format, made->cut);
+    made->n_left = 0;
+    first = 0;
+    for (uint32_t i = 0; i < b->n_segments; first += b->segments[i++].n_rows) {
+        left[i] = (int64_t)ef_codes_up_to(column->codes + first, b->segments[i].n_rows, cut);
+        made->n_left += (uint32_t)left[i];
+    }
+    if (column->sums != NULL)
+        left[1] = made->n_left != 0 ? column->sums[made->n_left - 1] : 0;
+    return true;
+}
+
 static bool try_column(const strip *s, uint64_t key, ef_split_candidate *made, int64_t *left) {
+    if (s->c->sorted != NULL && s->c->sorted[s->input].codes != NULL)
+        return try_sorted(s, key, made, left);
     switch (s->format->width) {
     case 1: return try_column_8(s, key, made, left);
     case 2: return try_column_16(s, key, made, left);

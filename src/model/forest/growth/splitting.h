@@ -60,7 +60,8 @@ typedef struct ef_split_candidate {
 typedef struct ef_chooser {
     const ef_rules *rules;
     const ef_forest_slots *rows;
-    bool counts_extremes; /* for tallies */
+    bool counts_extremes;                  /* for tallies */
+    const struct ef_sorted_column *sorted; /* of the node, by input (first_rows.h), or NULL */
 
     uint32_t n_drawn; /* the candidates, in the order in which they were drawn */
     ef_split_candidate *candidates;

@@ -81,13 +81,16 @@ static size_t place_inputs(ef_input_format *formats, uint32_t n) {
 /* A code into both its places. */
 static void set_code(const ef_input_format *format, unsigned char *in_row, unsigned char *in_column,
                      int32_t code) {
-    const uint8_t small = (uint8_t)code;
     const int16_t medium = (int16_t)code;
-    const void *const from = format->width == 1   ? (const void *)&small
-                             : format->width == 2 ? (const void *)&medium
-                                                  : (const void *)&code;
-    memcpy(in_row, from, format->width);
-    memcpy(in_column, from, format->width);
+    if (format->width == 1) {
+        *in_row = *in_column = (uint8_t)code;
+    } else if (format->width == 2) {
+        memcpy(in_row, &medium, sizeof medium);
+        memcpy(in_column, &medium, sizeof medium);
+    } else {
+        memcpy(in_row, &code, sizeof code);
+        memcpy(in_column, &code, sizeof code);
+    }
 }
 
 static void set_key(ef_forest_slots *rows, uint32_t slot, uint32_t input, int32_t key) {
