@@ -121,6 +121,12 @@ static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
     return asked;
 }
 
+static void say_cost(const choices *c, uint64_t n_rows, const cli_chosen *chosen) {
+    if (c->family->say_cost != NULL)
+        c->family->say_cost(c->of_family, n_rows,
+                            chosen->columns != NULL ? chosen->n_columns : chosen->of.n);
+}
+
 /* Reads the hash key of another store. Ranks look at their parts of a store in parts together, but
  * rank 0 alone at one that is a file. */
 static int copy_hash_key(const choices *c, bool alone, efface_load_options *load) {
@@ -163,6 +169,7 @@ static int create_store(choices *c, const efface_load_options *load, const effac
         model.fitted = &c->model;
         memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
         options.keep_texts = c->keep_texts;
+        say_cost(c, efface_data_n_rows(data), chosen);
         cli_progress_begin("fitting");
         cli_watch_fit(c->params);
         /* Parameters and names that the library refuses came from the command line. */
@@ -265,6 +272,7 @@ static int add_model(choices *c, efface_store **store) {
     code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
     if (code == CLI_DONE) {
         const efface_new_model asked = model_of(c, &chosen);
+        say_cost(c, info.n_rows, &chosen);
         cli_progress_begin("fitting");
         cli_watch_fit(c->params);
         if (efface_store_fit(*store, &asked, &c->model, &error) != EFFACE_OK)

@@ -5,6 +5,7 @@
 #include "models/families/family_table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { N_OPTIONS = 10 }; /* with the one that ends the list */
@@ -69,6 +70,34 @@ static void set_forest_inputs(void *room, bool missing, const uint32_t *categori
     c->params.missing = missing;
     c->params.categories = n_categories > 0 ? categories : NULL;
     c->params.n_categories = n_categories;
+}
+
+/* ---- what a fit takes, before it begins */
+
+enum { SIZE = 16 };
+
+/* With two digits or so. */
+static const char *in_megabytes(double bytes, char text[SIZE]) {
+    const double whole = bytes < 1e8 ? 1e6 : 1e7;
+    if (bytes < 1e9)
+        (void)snprintf(text, SIZE, "%.0f MB", (double)(int64_t)(bytes / whole + 0.5) * whole / 1e6);
+    else
+        (void)snprintf(text, SIZE, "%.*f GB", bytes < 1e10 ? 1 : 0, bytes / 1e9);
+    return text;
+}
+
+static void say_forest_cost(const void *room, uint64_t n_rows, uint32_t n_columns) {
+    const choices *const c = room;
+    const efface_forest_cost cost = efface_forest_estimate(&c->params, n_rows, n_columns);
+    const bool of_classes = c->params.target == EFFACE_NO_COLUMN;
+    char of_fit[SIZE], of_store[SIZE];
+    if (cost.fit_bytes <= 0x1p30 && cost.store_bytes <= 1e8)
+        return;
+    cli_say("the fit will take about %s of memory, the model about %s of the store, and to forget "
+            "a row there about %.1f s%s; fewer --trees or a larger --min-leaf make it smaller",
+            in_megabytes(cost.fit_bytes, of_fit), in_megabytes(cost.store_bytes, of_store),
+            cost.forget_seconds < 0.1 ? 0.1 : cost.forget_seconds,
+            of_classes ? ", or up to three times as much if columns do not tell the classes" : "");
 }
 
 /* ---- warnings: nothing here is an error */
@@ -179,6 +208,7 @@ const cli_family cli_family_forest = {
     .needs = CLI_NEEDS_TARGET_OR_CLASSES,
     .set_targets = set_forest_target,
     .set_inputs = set_forest_inputs,
+    .say_cost = say_forest_cost,
     .warn = warn_forest,
     .write_file = efface_forest_export,
     .add_details = cli_forest_add_details,

@@ -41,6 +41,9 @@ typedef struct cli_family {
     void (*set_inputs)(void *choices, bool missing, const uint32_t *categories,
                        uint32_t n_categories);
 
+    /* Says what a fit will take, before it begins, if that is much. May be NULL. */
+    void (*say_cost)(const void *choices, uint64_t n_rows, uint32_t n_columns);
+
     /* Warns of what should be looked at after a fit. May be NULL. */
     void (*warn)(const void *choices, const efface_model *model, const cli_chosen *columns);
 

@@ -11,6 +11,7 @@
  *     forest                the state: made from rows; settled
  *     forest_following      how it follows a change
  *     forest_answers, importances            what it says of rows, and of columns
+ *     forest_cost           what it takes, estimated before it is grown
  *     forest_bytes, opened_forest, forest_predictor, forest_params, forest_family
  */
 #ifndef EF_FOREST_H
