@@ -64,6 +64,19 @@ static efface_status verify_opened(ef_opened *o, const unsigned char sum[EF_PART
                : ef_store_corrupt(error, "the state of a model does not match its digest");
 }
 
+/* The lengths of an index are verified with its parts. What cannot fit into as many parts as the
+ * seal says is not laid out: damage would take memory, or be called a limit. */
+static efface_status check_index_length(const ef_opened *o, const unsigned char sum[EF_PARTS_BYTES],
+                                        efface_error *error) {
+    ef_decoder count = {.bytes = sum, .n_bytes = EF_PARTS_BYTES};
+    const uint64_t n_parts = ef_read_u64(&count);
+    return (o->index.n_bytes - 1) / EF_PART_BYTES < n_parts
+               ? EFFACE_OK
+               : ef_store_corrupt(error,
+                                  "the sections of the state of a model have more bytes than "
+                                  "its parts");
+}
+
 efface_status ef_opened_make(efface_store *store, int64_t number, ef_decoder first,
                              const unsigned char sum[EF_PARTS_BYTES],
                              const unsigned char digest[EFFACE_DIGEST_BYTES], ef_opened **opened,
@@ -78,8 +91,9 @@ efface_status ef_opened_make(efface_store *store, int64_t number, ef_decoder fir
     const bool there = o->index.n_bytes != 0;
     if (status == EFFACE_OK && there) {
         o->sections = (ef_sections){.n = o->index.cuts.n + 1, .read = read_section};
-        status =
-            ef_state_lay_out(o->index.n_bytes, &o->index.cuts, &o->index.pieces, &o->layout, error);
+        status = check_index_length(o, sum, error);
+        EF_THEN(status, ef_state_lay_out(o->index.n_bytes, &o->index.cuts, &o->index.pieces,
+                                         &o->layout, error));
         EF_THEN(status, take_first(o, first, error));
         EF_THEN(status, verify_opened(o, sum, digest, error));
     }

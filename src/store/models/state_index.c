@@ -211,7 +211,7 @@ static efface_status read_stored(efface_store *store, int64_t number, ef_writer 
     *n_pieces = 0;
     if (status == EFFACE_OK) {
         (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, 0));
-        (void)sqlite3_bind_int64(statement, 2, ef_part_number(number + 1, 0) - 1);
+        (void)sqlite3_bind_int64(statement, 2, ef_last_part_number(number));
     }
     while (status == EFFACE_OK) {
         status = ef_sql_step(store, statement, &row, error);
@@ -267,7 +267,7 @@ static efface_status drop_from(efface_store *store, int64_t number, uint64_t pie
         store, "DELETE FROM sections WHERE number BETWEEN ? AND ?", &statement, error);
     if (status == EFFACE_OK) {
         (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, piece));
-        (void)sqlite3_bind_int64(statement, 2, ef_part_number(number + 1, 0) - 1);
+        (void)sqlite3_bind_int64(statement, 2, ef_last_part_number(number));
         status = ef_sql_do(store, statement, error);
     }
     (void)sqlite3_finalize(statement);

@@ -127,6 +127,10 @@ int64_t ef_part_number(int64_t model, uint64_t place) {
     return (int64_t)((uint64_t)model << PLACE_BITS | place);
 }
 
+int64_t ef_last_part_number(int64_t model) {
+    return ef_part_number(model, ((uint64_t)1 << PLACE_BITS) - 1);
+}
+
 /* One more than the largest, or, when that is used up, one that is free. */
 efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error) {
     efface_status status =
@@ -149,8 +153,7 @@ static efface_status prepare_range(efface_store *store, const char *sql, int64_t
     const efface_status status = ef_sql_prepare(store, sql, statement, error);
     if (status == EFFACE_OK) {
         (void)sqlite3_bind_int64(*statement, 1, ef_part_number(number, 0));
-        (void)sqlite3_bind_int64(*statement, 2,
-                                 ef_part_number(number, ((uint64_t)1 << PLACE_BITS) - 1));
+        (void)sqlite3_bind_int64(*statement, 2, ef_last_part_number(number));
     }
     return status;
 }

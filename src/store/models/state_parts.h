@@ -52,8 +52,10 @@ ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *sta
 /* The first part, which stands in the row of the model. */
 ef_decoder ef_state_first(const ef_state *state);
 
-/* Where a part stands; and the bytes of one that is not the first. Release them with ef_free. */
+/* Where a part stands, and the last one that a model may have; and the bytes of one that is not the
+ * first. Release them with ef_free. */
 int64_t ef_part_number(int64_t model, uint64_t place);
+int64_t ef_last_part_number(int64_t model);
 efface_status ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
                            unsigned char **bytes, efface_error *error);
 

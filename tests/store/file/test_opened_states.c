@@ -264,6 +264,45 @@ static void nothing_is_left_of_what_changed(void **state) {
     }
 }
 
+/* The first section gets as many bytes as no store can hold, without pieces. */
+static void lengthen_first_section(void) {
+    static const unsigned char length[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x04, 0};
+    image index = sql_bytes(in_folder(STORE), all_of_index);
+    unsigned char *const longer = malloc(index.n_bytes + sizeof length);
+    sqlite3 *const db = open_sql(in_folder(STORE));
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0, rest; /* behind the number of sections, and the length of the first */
+    assert_non_null(longer);
+    while (index.bytes[count++] >= 0x80)
+        ;
+    for (rest = count; index.bytes[rest++] >= 0x80;)
+        ;
+    memcpy(longer, index.bytes, count);
+    memcpy(longer + count, length, sizeof length);
+    memcpy(longer + count + sizeof length, index.bytes + rest, index.n_bytes - rest);
+    assert_int_equal(sqlite3_prepare_v2(db, "UPDATE sections SET bytes = ?", -1, &statement, NULL),
+                     SQLITE_OK);
+    (void)sqlite3_bind_blob64(statement, 1, longer, index.n_bytes - rest + count + sizeof length,
+                              SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    free(longer);
+    free(index.bytes);
+}
+
+/* That is damage, and no limit of what a store can hold. */
+static void a_damaged_length_is_damage(void **state) {
+    (void)state;
+    const uint64_t id = 7;
+    efface_store_close(make_forests(N, 0, 1));
+    lengthen_first_section();
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    REFUSED(EFFACE_E_CORRUPT, "more bytes than its parts",
+            forget_ids(store, &id, 1, EFFACE_MISSING_FAIL, NULL, error));
+    efface_store_close(store);
+}
+
 static void a_damaged_index_is_found(void **state) {
     (void)state;
     static const struct {
@@ -282,6 +321,7 @@ static void a_damaged_index_is_found(void **state) {
          " substr(bytes, 4) AS BLOB)",
          "the sections of", true},
         {"INSERT INTO sections VALUES (99 << 43, x'00')", "pieces of indexes", false},
+        {"UPDATE models SET number = 9223372036854775807", "the number of a model", true},
         {"UPDATE states SET bytes = zeroblob(length(bytes))", "model classes: the store is damaged",
          true},
         {"UPDATE states SET bytes = zeroblob(length(bytes) + 1)", "wrong lengths", true},
@@ -320,6 +360,7 @@ int main(void) {
         cmocka_unit_test(long_branches_have_pieces),
         cmocka_unit_test(nothing_is_left_of_what_changed),
         cmocka_unit_test(a_damaged_index_is_found),
+        cmocka_unit_test(a_damaged_length_is_damage),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }
