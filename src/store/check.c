@@ -4,12 +4,14 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/file_length.h"
 #include "store/file/transactions.h"
 #include "store/parts.h"
 #include "store/receipts/receipts.h"
 #include "store/sql/sql.h"
 #include "store/store.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +68,18 @@ static efface_status check_file(const checker *c, efface_error *error) {
             say_problem(c, "the file: %s", text != NULL ? text : "no answer");
     }
     (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static efface_status check_file_length(const checker *c, efface_error *error) {
+    uint64_t n = 0;
+    const efface_status status = ef_file_excess(c->store, &n, error);
+    if (status == EFFACE_OK && n != 0)
+        say_problem(c,
+                    "the file: %" PRIu64 " bytes stand behind its last page, where a compact that "
+                    "was interrupted left them; they may have rows that were forgotten; opening "
+                    "the store to write, as efface compact does, cuts them off",
+                    n);
     return status;
 }
 
@@ -292,6 +306,7 @@ static efface_status check_store(const checker *c, efface_error *error) {
     if (c->store->foreign[0] != '\0')
         say_problem(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
+    EF_THEN(status, check_file_length(c, error));
     EF_THEN(status, told(c, check_counts(c, &problem), &problem, error));
     EF_THEN(status,
             told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error));

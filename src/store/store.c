@@ -13,7 +13,7 @@
  *     of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
  *     (secure_delete), and so is what lies between cells (page_slack.c); no tree keeps the key of a
  *     row that left (rows have no rowid: a tree of rowids does); temporary data stays in memory
- *     (temp_store). Where SQLite cannot do one of these the store is not opened to write.
+ *     (temp_store); nothing stands behind the last page (file_length.c). Where SQLite cannot do one of these the store is not opened to write.
  *  3. Each model's state is that of a fit to the rows that are there, with its parameters, seed and
  *     columns; `digest` is the digest of that state.
  *  4. Each model's `counts` are those of the rows that are there.
@@ -56,6 +56,7 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "store/file/file_length.h"
 #include "store/file/transactions.h"
 #include "store/models/residents.h"
 #include "store/parts.h"
@@ -333,9 +334,24 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     return status;
 }
 
+/* A transaction that writes begins with cutting the file; whoever keeps it locked has done that. */
+static efface_status cut_off_excess(efface_store *store, efface_error *error) {
+    const efface_status status = ef_store_begin_bare(store, true, error);
+    if (status == EFFACE_OK)
+        (void)ef_file_end(store, EFFACE_E_BUSY, NULL); /* nothing is to be committed */
+    return status != EFFACE_E_BUSY ? status : EFFACE_OK;
+}
+
 static efface_status open_store(efface_store *store, efface_error *error) {
-    const efface_status status = ef_store_begin_bare(store, false, error);
-    return status == EFFACE_OK ? ef_store_end(store, read_all(store, error), error) : status;
+    uint64_t n_excess = 0;
+    efface_status status = ef_store_begin_bare(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = read_all(store, error);
+    EF_THEN(status, ef_file_excess(store, &n_excess, error));
+    status = ef_store_end(store, status, error);
+    return status == EFFACE_OK && store->writes && n_excess != 0 ? cut_off_excess(store, error)
+                                                                 : status;
 }
 
 efface_status ef_store_open_alone(const char *path, const efface_store_options *options,
@@ -471,6 +487,8 @@ efface_status efface_store_compact(efface_store *store, efface_error *error) {
     EF_THEN(status, ef_store_connect(store, error));
     if (status == EFFACE_OK) {
         status = ef_sql_run(store, "VACUUM", error);
+        /* SQLite has cut the file, but not waited for the disk (file_length.c). */
+        EF_THEN(status, ef_file_sync(store, error));
         ef_store_disconnect(store);
     }
     return store != NULL ? store->parts->agree(store, status, false, error) : status;

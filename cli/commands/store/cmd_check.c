@@ -111,7 +111,8 @@ static int check_signed(efface_store *store, const char *path, findings *f) {
 /* What the problems mean. */
 static void advise(const findings *f) {
     if (f->n > f->lacks_signatures)
-        cli_say("the store is damaged: restore a backup, or create the store again from the data");
+        cli_say("the store is damaged: unless a line above says what mends it, restore a backup, "
+                "or create the store again from the data");
     else if (f->n != 0)
         cli_say("no other problem was found; if all receipts should be signed with this key, "
                 "someone without the secret key has written to the store, or this is the "

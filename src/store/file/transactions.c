@@ -8,6 +8,7 @@
 #include "store/file/transactions.h"
 
 #include "base/errors/status.h"
+#include "store/file/file_length.h"
 #include "store/parts.h"
 #include "store/sql/schema.h"
 #include "store/sql/sql.h"
@@ -80,15 +81,6 @@ static void take_back(efface_store *store) {
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
-    efface_status status = ef_store_check_process(store, error);
-    EF_THEN(status, ef_store_connect(store, error));
-    EF_THEN(status, ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error));
-    /* From here on leave_transaction has to close the connection. */
-    store->in_write = status == EFFACE_OK && writes;
-    return status;
-}
-
 /* Takes the transaction back and, if it wrote, lets the connection go: rows that it touched may be
  * in memory that SQLite keeps. */
 static void leave_transaction(efface_store *store) {
@@ -99,18 +91,36 @@ static void leave_transaction(efface_store *store) {
     store->in_write = false;
 }
 
-static sqlite3_file *database_file(efface_store *store) {
-    sqlite3_file *file = NULL;
-    return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-                   file != NULL && file->pMethods != NULL
-               ? file
-               : NULL;
+/* Cuts off what an interrupted compact left behind the last page. SQLite has looked at the length of
+ * the file already, so the transaction begins again. */
+static efface_status cut_file(efface_store *store, efface_error *error) {
+    bool was_cut = false;
+    efface_status status = ef_file_cut(store, &was_cut, error);
+    if (status == EFFACE_OK && was_cut) {
+        take_back(store);
+        status = ef_sql_run(store, "BEGIN IMMEDIATE", error);
+    }
+    return status;
+}
+
+efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
+    efface_status status = ef_store_check_process(store, error);
+    EF_THEN(status, ef_store_connect(store, error));
+    EF_THEN(status, ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error));
+    if (status != EFFACE_OK || !writes)
+        return status;
+    /* From here on leave_transaction has to close the connection. */
+    store->in_write = true;
+    status = cut_file(store, error);
+    if (status != EFFACE_OK)
+        leave_transaction(store);
+    return status;
 }
 
 /* Reads the file's own count of its changes: bytes 24 to 27 of its header, which SQLite advances
  * with every commit. */
 static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
-    sqlite3_file *const file = database_file(store);
+    sqlite3_file *const file = ef_sql_file(store);
     return file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
 }
 

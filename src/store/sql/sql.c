@@ -148,6 +148,14 @@ bool ef_sql_read_sum(sqlite3_stmt *statement, int column, ef_u128 *sum) {
     return true;
 }
 
+sqlite3_file *ef_sql_file(efface_store *store) {
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+                   file != NULL && file->pMethods != NULL
+               ? file
+               : NULL;
+}
+
 efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value,
                             efface_error *error) {
     sqlite3_stmt *statement = NULL;

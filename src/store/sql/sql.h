@@ -41,6 +41,9 @@ void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes
 efface_status ef_sql_text(efface_store *store, sqlite3_stmt *statement, int column,
                           const char **text, efface_error *error);
 
+/* The file of the database as SQLite has it open; NULL if it does not say. */
+sqlite3_file *ef_sql_file(efface_store *store);
+
 /* A text, or nothing if it is NULL; and a copy of a text of a column, NULL if there is none. False
  * if memory is short. */
 void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text);

@@ -297,6 +297,62 @@ static void test_spreading(void **state) {
     remove_all();
 }
 
+/* ------------------------------------------------------------------ the ends of files */
+
+static const char *folder_of_parts;
+
+/* As a compact that was killed leaves it. */
+static void add_excess(const char *name, void *context) {
+    char path[400];
+    unsigned n = 0;
+    see_file(name, &n);
+    if (n == 0)
+        return;
+    (void)snprintf(path, sizeof path, "%s/%.255s", folder_of_parts, name);
+    FILE *const file = fopen(path, "ab");
+    assert_non_null(file);
+    for (int i = 0; i < 9000; i++)
+        assert_int_not_equal(fputc('a', file), EOF);
+    assert_int_equal(fclose(file), 0);
+    ++*(unsigned *)context;
+}
+
+static void hear_of_end(void *context, const char *problem) {
+    RANK_ASSERT(strstr(problem, "9000 bytes stand behind its last page") != NULL);
+    ++*(unsigned *)context;
+}
+
+/* Each rank says so of its part, and cuts it. */
+static void check_and_cut(const efface_group *group, void *context) {
+    const walk *const w = context;
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_READ);
+    efface_store *store = NULL;
+    unsigned n_problems = 0;
+    RANK_OK(efface_store_open(w->parts, &options, &store, error));
+    RANK_OK(efface_store_check(store, hear_of_end, &n_problems, error));
+    RANK_ASSERT(n_problems == 1);
+    efface_store_close(store);
+    options.access = EFFACE_ACCESS_WRITE;
+    store = NULL;
+    RANK_OK(efface_store_open(w->parts, &options, &store, error));
+    RANK_OK(efface_store_check(store, scene_problem, NULL, error));
+    efface_store_close(store);
+}
+
+static void test_ends_of_files(void **state) {
+    (void)state;
+    walk w;
+    unsigned n_parts = 0;
+    walk_begin(&w, 3, 1912);
+    thread_group_run(3, create_and_walk, &w);
+    folder_of_parts = w.parts;
+    (void)visit_files(w.parts, add_excess, &n_parts);
+    assert_int_equal(n_parts, 3);
+    thread_group_run(3, check_and_cut, &w);
+    thread_group_run(3, open_and_walk, &w);
+    remove_all();
+}
+
 /* ------------------------------------------------------------------ receipts */
 
 static unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
@@ -527,11 +583,9 @@ static void test_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_walks),
-        cmocka_unit_test(test_few_rows),
-        cmocka_unit_test(test_spreading),
-        cmocka_unit_test(test_spread_while_open),
+        cmocka_unit_test(test_calls),           cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_few_rows),        cmocka_unit_test(test_spreading),
+        cmocka_unit_test(test_ends_of_files),   cmocka_unit_test(test_spread_while_open),
         cmocka_unit_test(test_signed_receipts),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);

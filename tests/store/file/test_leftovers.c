@@ -579,41 +579,56 @@ static void copy_now(void *context) {
         assert_true(disk_save(folder));
 }
 
-/* A process that was killed, or a machine that lost power, in the middle of a request: opened
- * again, the request is made once more, and nothing is left of the row. */
-static void try_crash(const image *base, long n, uint64_t seed, bool *over) {
+/* A process that was killed, or a machine that lost power, in the middle of a call: what is left is
+ * in the folder. If it came to its end, the power goes then. False if it did. */
+static bool crash_in(const image *base, unsigned kinds, long n, uint64_t seed,
+                     efface_status (*call)(efface_store *store)) {
     empty_folder();
     disk_clear();
     disk_put(STORE, base->bytes, base->n_bytes);
     disk_use();
-    efface_store *store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
-    const size_t who = 5;
-    const efface_request request = {
-        .ids = &people[who].id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     copier c = {.left = n};
-    people[who].is_there = true;
     if (seed == 0)
-        disk_watch(DISK_CHANGE, copy_now, &c);
+        disk_watch(kinds, copy_now, &c);
     else
-        disk_arm(DISK_POWER, DISK_CHANGE, n, seed);
-    const efface_status status = efface_store_forget(store, &request, NULL, NULL);
+        disk_arm(DISK_POWER, kinds, n, seed);
+    const efface_status status = call(store);
     disk_watch(0, NULL, NULL);
-    *over = seed == 0 ? c.left > 0 : !disk_disarm(NULL);
+    const bool over = seed == 0 ? c.left > 0 : !disk_disarm(NULL);
     assert_true(status == EFFACE_OK || seed != 0);
     efface_store_close(store);
-    if (seed != 0 || *over) {
+    if (over)
+        disk_cut_power(0);
+    if (seed != 0 || over) {
         disk_reboot();
         assert_true(disk_save(folder));
     }
     disk_leave();
-    store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    return !over;
+}
+
+#define CRASHES_IN 5 /* the person whom a request forgets */
+
+static efface_status forget_in_crash(efface_store *store) {
+    const efface_request request = {
+        .ids = &people[CRASHES_IN].id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
+    return efface_store_forget(store, &request, NULL, NULL);
+}
+
+/* Opened again, the request is made once more, and nothing is left of the row. */
+static bool try_crash(const image *base, long n, uint64_t seed) {
+    people[CRASHES_IN].is_there = true;
+    const bool crashed = crash_in(base, DISK_CHANGE, n, seed, forget_in_crash);
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     const bool done = info_of(store).n_rows + 1 == n_people;
     if (!done)
-        check_present(&people[who]);
-    REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
-    people[who].is_there = false;
-    check_gone(&people[who], "a crash");
+        check_present(&people[CRASHES_IN]);
+    assert_int_equal(forget_in_crash(store), EFFACE_OK);
+    people[CRASHES_IN].is_there = false;
+    check_gone(&people[CRASHES_IN], "a crash");
     efface_store_close(store);
+    return crashed;
 }
 
 static void crashes(void **state) {
@@ -621,12 +636,77 @@ static void crashes(void **state) {
     efface_store_close(begin(400, true));
     image base = read_image(in_folder(STORE));
     for (uint64_t seed = 0; seed < 4; seed++) {
-        bool over = false;
         long n = 1;
-        for (; !over; n++)
-            try_crash(&base, n, seed, &over);
+        while (try_crash(&base, n, seed))
+            n++;
         assert_true(n > 8);
     }
+    free(base.bytes);
+    disk_clear();
+}
+
+static efface_status compact_in_crash(efface_store *store) {
+    return efface_store_compact(store, NULL);
+}
+
+static void hear_of_end(void *context, const char *problem) {
+    *(unsigned *)context += strstr(problem, "behind its last page") != NULL ? 1 : 100;
+}
+
+/* How many bytes stand behind the last page, when what was left in the journal is rolled back; a
+ * check says so. */
+static size_t check_end(void) {
+    unsigned n_problems = 0;
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
+    const efface_store_info info = info_of(store);
+    REQUIRE_OK(efface_store_check(store, hear_of_end, &n_problems, error));
+    efface_store_close(store);
+    image file = read_image(in_folder(STORE));
+    free(file.bytes);
+    assert_true(file.n_bytes >= info.file_bytes);
+    assert_int_equal(n_problems, file.n_bytes > info.file_bytes);
+    return file.n_bytes - info.file_bytes;
+}
+
+/* Opened again, the file has no more than its pages; and so nothing is left of rows that were in
+ * those that were cut off. */
+static bool try_short_compact(const image *base, long n, uint64_t seed, unsigned *n_left) {
+    const bool crashed = crash_in(base, DISK_SYNC | DISK_TRUNCATE, n, seed, compact_in_crash);
+    const size_t left = check_end();
+    assert_true(crashed || left == 0);
+    *n_left += left != 0;
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    assert_int_equal(check_end(), 0);
+    static bool is_there[MAX_ROWS];
+    static size_t who[MAX_ROWS];
+    size_t n_who = 0;
+    for (size_t i = 0; i < n_people; i++) {
+        is_there[i] = people[i].is_there;
+        if (is_there[i])
+            who[n_who++] = i;
+    }
+    forget_ids(store, who, n_who);
+    check_gone(NULL, "a compact that was cut short");
+    efface_store_close(store);
+    for (size_t i = 0; i < n_people; i++)
+        people[i].is_there = is_there[i];
+    return crashed;
+}
+
+static void compacts_that_are_cut_short(void **state) {
+    (void)state;
+    efface_store *const store = begin(400, true);
+    forget_some(store, 250);
+    efface_store_close(store);
+    image base = read_image(in_folder(STORE));
+    unsigned n_left = 0;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        long n = 1;
+        while (try_short_compact(&base, n, seed, &n_left))
+            n++;
+        assert_true(n > 3);
+    }
+    assert_true(n_left != 0);
     free(base.bytes);
     disk_clear();
 }
@@ -736,6 +816,7 @@ int main(void) {
         cmocka_unit_test(models_that_went),
         cmocka_unit_test(requests_that_failed),
         cmocka_unit_test(crashes),
+        cmocka_unit_test(compacts_that_are_cut_short),
         cmocka_unit_test(sorting_needs_no_file),
         cmocka_unit_test(texts_are_in_no_file),
     };
