@@ -23,6 +23,7 @@ typedef struct audit_sum {
     char name[SV_TOKEN_NAME_BYTES];
     const sv_route *route;
     int status;
+    bool has_line; /* the first of them has a line of its own, and is not counted */
     uint64_t count;
 } audit_sum;
 
@@ -178,6 +179,8 @@ static void put_sums(sv_audit *a) {
     sv_time_text(now);
     for (size_t i = 0; i < a->n_sums; i++) {
         const audit_sum *const s = &a->sums[i];
+        if (s->count == 0)
+            continue;
         const int n = snprintf(line, sizeof line,
                                "{\"time\":\"%s\",\"token\":\"%s\",\"action\":\"%s\",\"status\":%d,"
                                "\"count\":%llu}\n",
@@ -189,7 +192,8 @@ static void put_sums(sv_audit *a) {
     a->summed = sv_now();
 }
 
-static void add_to_audit_sums(sv_audit *a, const sv_request *request) {
+/* Of requests that are alike; made if it is the first of them. */
+static audit_sum *audit_sum_of(sv_audit *a, const sv_request *request) {
     size_t i = 0;
     while (i < a->n_sums &&
            (a->sums[i].route != request->route || a->sums[i].status != request->reply.status ||
@@ -204,7 +208,20 @@ static void add_to_audit_sums(sv_audit *a, const sv_request *request) {
         memcpy(a->sums[i].name, request->caller.name, sizeof a->sums[i].name);
         a->n_sums++;
     }
-    a->sums[i].count++;
+    return &a->sums[i];
+}
+
+/* Whether a request gets a line; otherwise it is counted. Of those that lack the role, the first of
+ * a minute does: else a token that may do nothing could fill the disk. */
+static bool takes_line(sv_audit *a, const sv_request *request, bool wants) {
+    const bool refused = request->reply.status == 403;
+    if (wants && !refused)
+        return true;
+    audit_sum *const sum = audit_sum_of(a, request);
+    const bool takes = wants && !sum->has_line;
+    sum->has_line |= takes;
+    sum->count += !takes;
+    return takes;
 }
 
 void sv_audit_request(sv_audit *a, const sv_request *request) {
@@ -214,7 +231,7 @@ void sv_audit_request(sv_audit *a, const sv_request *request) {
         request->route != NULL && known && (sv_audit_needs_line(request->route) || status == 403);
     char *const line = own ? audit_line(request) : NULL;
     pthread_mutex_lock(&a->lock);
-    if (line != NULL) {
+    if (takes_line(a, request, line != NULL)) {
         const size_t n = strlen(line);
         const int before = a->trouble;
         line[n] = '\n'; /* in the place of the 0 */
@@ -224,8 +241,6 @@ void sv_audit_request(sv_audit *a, const sv_request *request) {
         if (before == 0 && a->trouble != 0)
             sv_log_warn("the audit log cannot be written; requests that need a line in it are "
                         "refused until it can");
-    } else {
-        add_to_audit_sums(a, request);
     }
     pthread_mutex_unlock(&a->lock);
     free(line);

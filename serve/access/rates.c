@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LONG_READING 0.02 /* seconds; what takes less is not counted */
+#define REST 3.0
+
 typedef struct bucket {
     char name[SV_TOKEN_NAME_BYTES];
     double left, filled; /* requests, and when that was */
     uint32_t n_under_way;
     size_t n_bytes;
+    double reads_much; /* until then */
 } bucket;
 
 struct sv_rates {
@@ -116,4 +120,22 @@ void sv_rates_let_go(sv_rates *r, const char *name, size_t n_bytes) {
         b->n_bytes -= n_bytes;
     r->n_bytes -= n_bytes;
     pthread_mutex_unlock(&r->lock);
+}
+
+void sv_rates_note_reading(sv_rates *r, const char *name, double now, double seconds) {
+    if (seconds < LONG_READING)
+        return;
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = find_bucket(r, name, now);
+    if (b != NULL)
+        b->reads_much = (b->reads_much > now ? b->reads_much : now) + REST * seconds;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool sv_rates_reads_much(sv_rates *r, const char *name, double now) {
+    pthread_mutex_lock(&r->lock);
+    const bucket *const b = find_bucket(r, name, now);
+    const bool much = b != NULL && now < b->reads_much;
+    pthread_mutex_unlock(&r->lock);
+    return much;
 }

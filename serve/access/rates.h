@@ -1,6 +1,6 @@
 /* What a token may have: requests, from a bucket for each name, which fills at a rate and holds what
- * comes in one second; requests that are under way at a time; and memory for their bodies and
- * answers, of which a token has a quarter at most. */
+ * comes in one second; requests that are under way at a time; memory for their bodies and answers, of
+ * which a token has a quarter at most; and time in which it reads stores. */
 #ifndef SV_RATES_H
 #define SV_RATES_H
 
@@ -26,5 +26,10 @@ void sv_rates_give_back(sv_rates *rates, const char *name);
  * `anyhow`. */
 bool sv_rates_hold(sv_rates *rates, const char *name, size_t n_bytes, bool anyhow);
 void sv_rates_let_go(sv_rates *rates, const char *name, size_t n_bytes);
+
+/* Notes that a store was read for a name, for so many seconds until now. Whoever has read for long
+ * reads with others, one at a time (rooms.h), until three times as long have passed. */
+void sv_rates_note_reading(sv_rates *rates, const char *name, double now, double seconds);
+bool sv_rates_reads_much(sv_rates *rates, const char *name, double now);
 
 #endif

@@ -44,21 +44,39 @@ void sv_turns_add_again(sv_turns *turns, sv_turn *turn) {
         turns->last = turn;
 }
 
+/* The first of a line that may go; `before` gets the one before it, NULL if it is the first. */
+static sv_turn *find_in_line(sv_turn *line, bool overtake,
+                             bool (*may)(const void *context, const sv_turn *turn),
+                             const void *context, sv_turn **before) {
+    sv_turn *turn = line;
+    *before = NULL;
+    while (turn != NULL && may != NULL && !may(context, turn)) {
+        *before = turn;
+        turn = overtake ? turn->next : NULL;
+    }
+    return turn;
+}
+
 sv_turn *sv_turns_take(sv_turns *turns, bool (*may)(const void *context, const sv_turn *turn),
                        const void *context) {
-    sv_turn *before = NULL, *taken = turns->first;
-    while (taken != NULL && may != NULL && !may(context, taken)) {
-        before = taken;
-        taken = taken->next_line;
+    sv_turn *line_before = NULL, *line = turns->first, *before = NULL, *taken = NULL;
+    while (line != NULL &&
+           (taken = find_in_line(line, turns->overtake, may, context, &before)) == NULL) {
+        line_before = line;
+        line = line->next_line;
     }
     if (taken == NULL)
         return NULL;
-    *(before != NULL ? &before->next_line : &turns->first) = taken->next_line;
-    if (turns->last == taken)
-        turns->last = before;
-    if (taken->next != NULL) {
-        taken->next->last = taken->last;
-        add_line(turns, taken->next);
+    *(line_before != NULL ? &line_before->next_line : &turns->first) = line->next_line;
+    if (turns->last == line)
+        turns->last = line_before;
+    sv_turn *const last = line->last != taken ? line->last : before;
+    sv_turn *const rest = before != NULL ? line : taken->next;
+    if (before != NULL)
+        before->next = taken->next;
+    if (rest != NULL) {
+        rest->last = last;
+        add_line(turns, rest);
     }
     return taken;
 }

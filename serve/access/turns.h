@@ -21,6 +21,7 @@ typedef struct sv_turn {
 /* Empty if it is zero. Hold a lock. */
 typedef struct sv_turns {
     sv_turn *first, *last; /* the first of each line; whose turn is next, and whose is last */
+    bool overtake;         /* in a line, one that may not go is overtaken by those after it */
 } sv_turns;
 
 void sv_turns_add(sv_turns *turns, sv_turn *turn);
@@ -29,7 +30,7 @@ void sv_turns_add(sv_turns *turns, sv_turn *turn);
 void sv_turns_add_again(sv_turns *turns, sv_turn *turn);
 
 /* Takes the first of the next line that `may` go, if that is not NULL; NULL if there is none. Its
- * line is last afterwards. */
+ * line is last afterwards. `may` says yes to the one that is taken, and to no other. */
 sv_turn *sv_turns_take(sv_turns *turns, bool (*may)(const void *context, const sv_turn *turn),
                        const void *context);
 

@@ -60,7 +60,8 @@ typedef struct sv_request {
     sv_reply reply;
     void *work; /* of a handler that runs again; its own, which is done when it replies */
     struct sv_connection *connection; /* for server.c */
-    sv_turn turn;                     /* for workers.c */
+    sv_turn turn;                     /* for workers.c, */
+    bool reads;                       /* and whether rows of its store are being read for it */
 } sv_request;
 
 /* What a handler returns. SV_NOW is 0: functions that reply return it, so that a check which
@@ -89,11 +90,19 @@ void sv_move(sv_request *request, sv_where where);
 /* The same at the place where it is, after other tokens had their turns; not for SV_HERE. */
 void sv_go_on_later(sv_request *request);
 
+/* Notes how long a request has worked to read its store; and whether its token has read so much that it should
+ * read SV_ON_READER. */
+void sv_note_reading(sv_request *request, double seconds);
+bool sv_reads_much(const sv_request *request);
+
 /* Sends the reply of a request that came SV_LATER. The request must not be used afterwards. */
 void sv_finish(sv_request *request);
 
 /* Seconds on a clock that only goes forward. */
 double sv_now(void);
+
+/* Seconds of work that this thread has done; waiting is none. */
+double sv_worked(void);
 
 /* Overwrites what handlers leave below on the stack of a thread: ids, and parts of texts that were
  * in registers. A thread that waits for its next request would keep them. */

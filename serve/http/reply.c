@@ -125,12 +125,21 @@ sv_when sv_refuse_error(sv_request *request, const efface_error *error) {
     return sv_refuse(request, problem.status, problem.code, problem.message);
 }
 
-/* Lists and objects take far more memory than the two characters they may be written with. */
+/* Lists and objects take far more memory than the two characters they may be written with. Inside
+ * of texts these characters are none. */
 static bool has_few_lists(const sv_request *request) {
     const size_t most = 2 * (size_t)request->service->options->max_rows + 1000;
+    bool in_text = false;
     size_t n = 0;
-    for (size_t i = 0; i < request->n_body; i++)
-        n += request->body[i] == '[' || request->body[i] == '{';
+    for (size_t i = 0; i < request->n_body; i++) {
+        const char c = request->body[i];
+        if (c == '"')
+            in_text = !in_text;
+        else if (c == '\\' && in_text)
+            i++; /* what follows does not end the text */
+        else if (!in_text)
+            n += c == '[' || c == '{';
+    }
     return n <= most;
 }
 

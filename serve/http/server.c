@@ -57,6 +57,12 @@ double sv_now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+double sv_worked(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 void sv_wipe_stack(void) {
     sodium_stackzero(STACK_BYTES);
 }
@@ -90,6 +96,14 @@ static bool hold_memory(struct sv_connection *c, size_t n_bytes, bool anyhow) {
         return false;
     c->n_held += n_bytes;
     return true;
+}
+
+/* Some of it. */
+static void let_go_some(struct sv_connection *c, size_t n_bytes) {
+    if (n_bytes <= SHORT_BODY)
+        return;
+    sv_rates_let_go(c->server->rates, c->request.caller.name, n_bytes);
+    c->n_held -= n_bytes;
 }
 
 static void let_go_memory(struct sv_connection *c) {
@@ -188,6 +202,15 @@ void sv_go_on_later(sv_request *request) {
     sv_workers_add_again(workers_at(request->connection->server, request->at), request);
 }
 
+void sv_note_reading(sv_request *request, double seconds) {
+    sv_rates_note_reading(request->connection->server->rates, request->caller.name, sv_now(),
+                          seconds);
+}
+
+bool sv_reads_much(const sv_request *request) {
+    return sv_rates_reads_much(request->connection->server->rates, request->caller.name, sv_now());
+}
+
 void sv_finish(sv_request *request) {
     struct sv_connection *const c = request->connection;
     c->step = SV_STEP_REPLY;
@@ -213,6 +236,7 @@ static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
         if (r->body != NULL)
             memcpy(body, r->body, r->n_body);
         sv_wipe_free(r->body, r->n_body);
+        let_go_some(c, c->capacity);
         r->body = body;
         c->capacity = capacity;
     }
@@ -460,9 +484,9 @@ bool sv_server_start(sv_service *service, sv_why *why) {
     service->server = server;
     if (!sv_rates_open(options->rate, options->max_under_way,
                        bodies > IN_MEMORY ? bodies : IN_MEMORY, &server->rates) ||
-        !sv_workers_start(options->n_workers, &server->workers) ||
-        !sv_workers_start(N_LONG, &server->long_bodies) || !sv_workers_start(1, &server->reader) ||
-        !start_daemon(server)) {
+        !sv_workers_start(options->n_workers, false, &server->workers) ||
+        !sv_workers_start(N_LONG, false, &server->long_bodies) ||
+        !sv_workers_start(1, true, &server->reader) || !start_daemon(server)) {
         (void)sv_fail(why, "there is no memory, or there are no threads, for the "
                            "server");
         sv_server_stop(server);

@@ -38,7 +38,8 @@ bool sv_route_names_store(const sv_route *route);
 
 typedef struct sv_workers sv_workers;
 
-bool sv_workers_start(uint32_t n_threads, sv_workers **out);
+/* `reads`: their requests read all rows of a store, which rests afterwards (rooms.h). */
+bool sv_workers_start(uint32_t n_threads, bool reads, sv_workers **out);
 /* Has a worker run a request's handler. */
 void sv_workers_add(sv_workers *workers, sv_request *request);
 /* The same for one whose handler has run, and goes on. */

@@ -13,11 +13,7 @@ static efface_status draw_and_reply(sv_request *request, sv_room *room, sv_snaps
     json_t *pictures = NULL;
     uint64_t changes = 0;
     const bool reads = sv_pictures_read_rows(snapshot);
-    if (reads)
-        (void)sv_room_begin_reading(room, NULL, NULL);
     efface_status status = sv_draw_model(room, snapshot, &pictures, error);
-    if (reads)
-        sv_room_end_reading(room);
     if (status != EFFACE_OK)
         return status;
     json_t *const answer = json_pack("{s:o}", "pictures", pictures);

@@ -135,7 +135,7 @@ efface_status sv_room_open(const sv_room *room, efface_store **store, efface_sto
 
 /* ---------------------------------------------------------------- reading all rows */
 
-static bool begin_reading(sv_room *room) {
+bool sv_room_try_reading(sv_room *room) {
     pthread_mutex_lock(&room->lock);
     const bool may = !room->is_read && sv_now() >= room->rests;
     if (may) {
@@ -149,8 +149,8 @@ static bool begin_reading(sv_room *room) {
 bool sv_room_begin_reading(sv_room *room, int (*follow)(void *context, double part),
                            void *context) {
     const struct timespec moment = {.tv_nsec = 5000000};
-    while (!begin_reading(room)) {
-        if (follow != NULL && follow(context, -1.0) != 0)
+    while (!sv_room_try_reading(room)) {
+        if (follow(context, -1.0) != 0)
             return false;
         (void)nanosleep(&moment, NULL);
     }

@@ -34,10 +34,12 @@ efface_status sv_room_open_followed(const sv_room *room,
                                     int (*progress)(void *, efface_phase, double), void *context,
                                     efface_store **store, efface_error *error);
 
-/* What reads all rows of a store, or many, keeps changes waiting. It is done between these two, one at a time,
- * and has a quarter of the time: after it, the next rests. `follow` is called while it waits, and
- * ends that if it returns non-zero; then false is returned. */
+/* What reads all rows of a store, or many, keeps changes waiting. It is done between beginning and
+ * ending, one at a time, and has a quarter of the time: after it, the store rests. `try` is false if
+ * the store is read or rests. `begin` waits for that; `follow` is called meanwhile, and ends the
+ * waiting if it returns non-zero: then it is false. */
 #define SV_REST 3.0 /* times as long as what was done */
+bool sv_room_try_reading(sv_room *room);
 bool sv_room_begin_reading(sv_room *room, int (*follow)(void *context, double part), void *context);
 void sv_room_end_reading(sv_room *room);
 

@@ -336,6 +336,20 @@ class RunningTest(ServiceTest):
             self.assertIsNone(re.search(rf"(?<![\d.:T-]){number}(?![\d.:Z-])",
                                         re.sub(r'"(time|milliseconds|kilobytes_\w+)":[^,}]*', "", texts)))
 
+    def test_refused_requests_do_not_fill_the_audit_log(self):
+        """The first of a minute has a line; the others are counted."""
+        self.start()
+        client = self.client("predict")
+        for number in range(20):
+            self.refused(client.post("/v1/stores/people/forget", {"ids": [number]}), 403)
+            self.refused(client.get("/v1/stores/people/receipts"), 403)
+        self.stop()
+        refused = [line for line in self.audit() if line["status"] == 403]
+        self.assertEqual(sorted((line["action"], line.get("count")) for line in refused
+                                if "count" not in line), [("forget", None), ("receipts", None)])
+        self.assertEqual(sorted((line["action"], line["count"]) for line in refused
+                                if "count" in line), [("forget", 19), ("receipts", 19)])
+
     def test_counted_in_the_log(self):
         self.start()
         for _ in range(5):

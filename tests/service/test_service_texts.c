@@ -264,7 +264,7 @@ static void check_turns(sv_turns *all, const char *wanted) {
 /* Lines take turns, and in a line what came first is first. */
 static void turns(void **state) {
     (void)state;
-    sv_turns all = {NULL, NULL};
+    sv_turns all = {.first = NULL};
     sv_turn turn[8];
     for (size_t round = 0; round < 2; round++) {
         static const char *const who[] = {"a", "a", "a", "b", "a", "c", "b"};
@@ -304,11 +304,58 @@ static void turns(void **state) {
     check_turns(&all, "b1");
 }
 
+typedef struct readiness {
+    sv_turn turn[7];
+    bool ready[7];
+} readiness;
+
+static bool is_ready(const void *context, const sv_turn *turn) {
+    const readiness *const r = context;
+    return r->ready[turn - r->turn];
+}
+
+/* Those that may not go let others of their line go first, and keep their order. */
+static void overtaking(void **state) {
+    (void)state;
+    readiness r = {.ready = {false, false, true, true, false, true, true}};
+    static const size_t first[] = {2, 5, 3}, then[] = {4, 0, 1, 6};
+    sv_turns all = {.overtake = true};
+    for (size_t i = 0; i < 6; i++) {
+        r.turn[i].who = i < 4 ? "a" : "b";
+        sv_turns_add(&all, &r.turn[i]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_ptr_equal(sv_turns_take(&all, is_ready, &r), &r.turn[first[i]]);
+    assert_null(sv_turns_take(&all, is_ready, &r));
+    r.turn[6].who = "a";
+    sv_turns_add(&all, &r.turn[6]);
+    r.ready[0] = r.ready[1] = r.ready[4] = true;
+    for (size_t i = 0; i < 4; i++)
+        assert_ptr_equal(sv_turns_take(&all, is_ready, &r), &r.turn[then[i]]);
+    assert_null(all.first);
+    assert_null(all.last);
+}
+
+/* Who has read for long has a rest of three times as long. */
+static void readings(void **state) {
+    (void)state;
+    sv_rates *rates = NULL;
+    assert_true(sv_rates_open(0, 10, 1000, &rates));
+    sv_rates_note_reading(rates, "a", 10.0, 0.01);
+    assert_false(sv_rates_reads_much(rates, "a", 10.0));
+    sv_rates_note_reading(rates, "a", 10.0, 1.0);
+    sv_rates_note_reading(rates, "a", 11.0, 1.0);
+    assert_true(sv_rates_reads_much(rates, "a", 15.9));
+    assert_false(sv_rates_reads_much(rates, "a", 16.1));
+    assert_false(sv_rates_reads_much(rates, "b", 11.0));
+    sv_rates_free(rates);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts),   cmocka_unit_test(times), cmocka_unit_test(roles_and_names),
-        cmocka_unit_test(buckets), cmocka_unit_test(paths), cmocka_unit_test(turns),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(hosts),   cmocka_unit_test(times),      cmocka_unit_test(roles_and_names),
+        cmocka_unit_test(buckets), cmocka_unit_test(paths),      cmocka_unit_test(turns),
+        cmocka_unit_test(memory),  cmocka_unit_test(overtaking), cmocka_unit_test(readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,8 +168,18 @@ static bool is_check(sv_request *request, const json_t *body) {
                      "the body may have receipt, a line, and public_key, and nothing else");
 }
 
+/* All receipts are read in one go, and there may be many: that waits for its turn. */
+static bool waits_to_read(const sv_request *request, const json_t *body) {
+    return request->at != SV_ON_READER && json_object_get(body, "receipt") == NULL;
+}
+
 sv_when sv_post_verify_receipts(sv_request *request) {
     json_t *const body = sv_body_json(request);
+    if (body != NULL && waits_to_read(request, body)) {
+        json_decref(body);
+        sv_move(request, SV_ON_READER);
+        return SV_LATER;
+    }
     json_t *const problems = json_array();
     unsigned char bytes[EFFACE_PUBLIC_KEY_BYTES];
     const unsigned char *key;

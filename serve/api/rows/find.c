@@ -7,7 +7,7 @@
 #define USUAL_LIMIT 100
 #define MAX_ROWS 1000
 #define MAX_FOUND 1000 /* names: changes wait for a reading */
-#define LONG_LIST 4096 /* bytes of a body: looking for so many is a reading with a rest after it */
+#define LONG_LIST 4096 /* bytes of a body: looking for so many waits for its turn to read */
 
 /* The text of a number, as JSON; null if the store keeps none. */
 static efface_status text_of(efface_store *store, efface_text_kind kind, uint64_t number,
@@ -99,14 +99,11 @@ static void find_rows(sv_request *request, sv_whom *whom, size_t limit) {
     efface_data *rows = NULL;
     json_t *json = NULL;
     efface_error error;
+    const double begin = sv_worked();
     whom->request.missing = EFFACE_MISSING_SKIP;
     efface_status status = sv_room_open(request->room, &store, NULL, &error);
-    if (request->at == SV_ON_READER)
-        (void)sv_room_begin_reading(request->room, NULL, NULL);
     if (status == EFFACE_OK)
         status = efface_store_find(store, &whom->request, &rows, &error);
-    if (request->at == SV_ON_READER)
-        sv_room_end_reading(request->room);
     if (status == EFFACE_OK)
         status = describe_rows(store, rows, limit, &json, &error);
     if (status == EFFACE_OK && efface_data_n_rows(rows) == 0)
@@ -114,6 +111,7 @@ static void find_rows(sv_request *request, sv_whom *whom, size_t limit) {
     sv_reply_result(request, json, status, &error);
     efface_data_free(rows);
     efface_store_close(store);
+    sv_note_reading(request, sv_worked() - begin); /* few names may be those of many rows */
 }
 
 sv_when sv_post_find(sv_request *request) {
@@ -122,7 +120,7 @@ sv_when sv_post_find(sv_request *request) {
     const sv_facts *facts = NULL;
     efface_error error;
     size_t limit = 0;
-    if (request->n_body > LONG_LIST && request->at != SV_ON_READER) {
+    if (request->at != SV_ON_READER && (request->n_body > LONG_LIST || sv_reads_much(request))) {
         sv_move(request, SV_ON_READER);
         return SV_LATER;
     }
