@@ -158,8 +158,8 @@ EFFACE_API efface_status efface_model_digest(const efface_model *model,
 
 /* How much work a change was. */
 typedef enum efface_action {
-    EFFACE_ACTION_ADJUSTED = 0, /* the share of the rows was taken out or added; that took no other
-                                   row */
+    EFFACE_ACTION_ADJUSTED = 0, /* the part of the rows was subtracted from sums, or added to them;
+                                   that took no other row */
     EFFACE_ACTION_REPAIRED = 1, /* a part of the model was computed again */
     EFFACE_ACTION_REFITTED = 2  /* everything was computed again */
 } efface_action;
@@ -171,9 +171,8 @@ EFFACE_API const char *efface_action_name(efface_action action);
 
 typedef struct efface_report {
     efface_action action;
-    const char
-        *reason; /* why it takes that much work, in a few words in the present tense, which fit
-                           a preview too; a constant, never NULL */
+    const char *reason; /* why it took that much work, in a few words; of a preview, why it will. A
+                           constant, never NULL */
     char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from iteration 2 on"; or "" */
     uint64_t rows_forgotten;
     uint64_t rows_learned;

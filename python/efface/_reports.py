@@ -43,10 +43,10 @@ class Report(NamedTuple):
     Attributes
     ----------
     action : str
-        'adjusted' (the share of the rows was taken out or added; that took no other row),
+        'adjusted' (the part of the rows was subtracted from sums, or added; no other row was needed),
         'repaired' (a part of the model was computed again) or 'refitted'.
     reason : str
-        Why it takes that much work, in the present tense, which fits a preview too.
+        Why it took that much work; of a `Preview`, why it will.
     where : str
         Where in the model, such as 'from iteration 2 on'; or empty.
     rows_forgotten, rows_learned : int
@@ -153,8 +153,8 @@ class Difference(NamedTuple):
 
     def _sentence(self):
         if self.identical:
-            return "identical to a fresh fit, byte for byte"
-        return "DIFFERS from a fresh fit: " + ", ".join(filter(None, (self.what, self.where)))
+            return "identical to a model fitted now to the rows that are left, byte for byte"
+        return "DIFFERS from a model fitted now: " + ", ".join(filter(None, (self.what, self.where)))
 
     def __repr__(self):
         return f"<Difference: {self._sentence()}>"

@@ -317,6 +317,7 @@ def test_learn_update_preview_rekey(gaussian, method):
     digest = model.digest()
     preview = model.preview(ids=[1, 2])
     assert model.digest() == digest and preview.rows_forgotten in (0, 2)
+    assert "will be" in repr(preview) and "will " in preview.reason
     assert model.learn(gaussian[1000:], ids=range(1000, 1500)).rows_learned == 500
     assert model.digest() == fit(gaussian, method, ids=range(1500)).digest()
     model.update(gaussian[:2] + 1, ids=[4, 9])
@@ -411,8 +412,8 @@ def test_reports_print_well(gaussian):
     assert "1 row forgotten" in repr(report) and "<table>" in report._repr_html_()
     assert "byte for byte" in repr(model.verify()) and "<table>" in model.verify()._repr_html_()
     wrong = efface.Difference(False, "sum", "level 1, cluster 2, column 3")
-    assert not wrong and "DIFFERS from a fresh fit: sum, level 1, cluster 2" in repr(wrong)
-    assert repr(efface.Difference(False, "method", "")).endswith("fit: method>")
+    assert not wrong and "DIFFERS from a model fitted now: sum, level 1, cluster 2" in repr(wrong)
+    assert repr(efface.Difference(False, "method", "")).endswith("now: method>")
 
 
 def test_reports_say_what_happened(gaussian):

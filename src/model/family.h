@@ -217,7 +217,12 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
                                    efface_report *report, efface_error *error);
 
 /* What to say where a family has no reason of its own. */
-extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[];
+extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[],
+    ef_because_taken_out[], ef_because_added[], ef_because_replaced[];
+
+/* What people read for a reason of a family, or for one that was done: in the past tense or, of what
+ * is still to come, in the future (request/reasons.c, which has all reasons). */
+const char *ef_reason_told(const char *reason, bool to_come);
 
 /* The bytes of a published file, with the names and offsets of the columns of the model's set, and
  * those texts of labels that are classes of the model; `texts` may be NULL. */

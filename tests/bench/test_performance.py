@@ -179,7 +179,7 @@ class Orders(unittest.TestCase):
             done = bench(*words, "--method", method, "--scale", "minmax")
             self.assertEqual(done.returncode, 0, done.stderr)
             for line in map(json.loads, done.stdout.splitlines()):
-                self.assertEqual(line["reasons"], {"the range of a column changes": 9}, method)
+                self.assertEqual(line["reasons"], {"the range of a column changed": 9}, method)
 
     def test_a_value_that_two_rows_have_is_no_edge(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -222,7 +222,7 @@ class Ratios(unittest.TestCase):
     def test_a_line_of_trees(self):
         def line(seed, loss, spent):
             return {"seed": seed, "n": 9, "d": 2, "k": 2, "scale": "minmax", "height": 1,
-                    "width": 4, "requests": 10, "stopped_at_leaf": 0, "untouched": 0, "repairs": 10,
+                    "width": 4, "requests": 10, "stopped_at_leaf": 0, "adjusted": 0, "repairs": 10,
                     "refits": 0, "loss": loss, "delete_us_mean": 1e5 * spent,
                     "delete_us_median": 1.0, "delete_us_p99": 1.0, "delete_us_max": 1.0,
                     "train_seconds": 1.0,

@@ -328,7 +328,8 @@ static void call_forget(world *w, law_bytes *in) {
                 report.rows_learned == 0,
             "reports other numbers of rows");
     require(w,
-            preview.action == report.action && preview.reason == report.reason &&
+            preview.action == report.action &&
+                preview.reason == ef_reason_told(report.reason, true) &&
                 strcmp(preview.where, report.where) == 0 &&
                 preview.rows_missing == report.rows_missing &&
                 preview.rows_forgotten == report.rows_forgotten &&

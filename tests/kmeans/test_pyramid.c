@@ -58,7 +58,7 @@ static void losses_follow_the_jury(void **state) {
             if (row.sample == 0 && !refitted)
                 assert_memory_equal(inside(p.model)->starts.losses, right, sizeof right);
             if (row.sample > 0 && !refitted)
-                assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+                assert_string_equal(report.reason, past_of(EF_REASON_SAMPLE));
             n_refits += refitted;
             n_sample += !refitted && row.sample > 0;
             n_jury += !refitted && row.sample == 0 && row.jury > 0;
@@ -83,7 +83,7 @@ static void the_jury_takes_another_start(void **state) {
     memcpy(centers, inside(p.model)->starts.centers, sizeof centers);
     for (uint32_t turn = 0; turn < 2; turn++) {
         const efface_report report = turn == 0 ? forget_one(&p, 1) : learn_one(&p, 1, &values[1]);
-        assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+        assert_string_equal(report.reason, past_of(EF_REASON_SAMPLE));
         assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
         assert_int_equal(level_of(&report), 0);
         assert_int_equal(report.rows_visited, p.data->n_rows); /* not those of the starts */
@@ -274,7 +274,7 @@ static void a_start_may_end_where_it_did(void **state) {
     pair p = make_pair(&params, 4, 1, near);
     assert_true(make_plainly(&p).rows[2].sample > 0);
     efface_report report = forget_one(&p, 2);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+    assert_string_equal(report.reason, past_of(EF_REASON_SAMPLE));
     assert_int_equal(report.rows_visited, 3 + 3); /* by the start, and by the jury */
     check_starts(&p, false);
     free_pair(&p);
@@ -285,7 +285,7 @@ static void a_start_may_end_where_it_did(void **state) {
     const int32_t center = inside(p.model)->starts.centers[0];
     report = forget_one(&p, 0);
     assert_int_equal(inside(p.model)->starts.centers[0], center);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+    assert_string_equal(report.reason, past_of(EF_REASON_SAMPLE));
     assert_int_equal(level_of(&report), 0); /* as the preview says, which does not run the start */
     check_starts(&p, false);
     free_pair(&p);

@@ -135,13 +135,12 @@ static void equal_keys_go_to_the_smaller_id(void **state) {
     p.model = fit(p.data, &p.params);
     const double key = inside(p.model)->seeds[0].key;
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
-    assert_string_equal(forget_one(&p, ids[0]).reason, ef_reason_name(EF_REASON_SEED));
+    assert_string_equal(forget_one(&p, ids[0]).reason, past_of(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[1] && inside(p.model)->seeds[0].key == key);
-    assert_string_equal(learn_one(&p, ids[0], &values[0]).reason, ef_reason_name(EF_REASON_SEED));
+    assert_string_equal(learn_one(&p, ids[0], &values[0]).reason, past_of(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
-    assert_string_not_equal(forget_one(&p, ids[1]).reason, ef_reason_name(EF_REASON_SEED));
-    assert_string_not_equal(learn_one(&p, ids[1], &values[1]).reason,
-                            ef_reason_name(EF_REASON_SEED));
+    assert_string_not_equal(forget_one(&p, ids[1]).reason, past_of(EF_REASON_SEED));
+    assert_string_not_equal(learn_one(&p, ids[1], &values[1]).reason, past_of(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
     free_pair(&p);
 }
@@ -153,17 +152,17 @@ static void what_is_derived_moves(void **state) {
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 1, 5);
     pair p = make_pair(&params, 4, 1, values);
     efface_report report = forget_one(&p, 3);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_BOUND));
+    assert_string_equal(report.reason, past_of(EF_REASON_BOUND));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_string_equal(learn_one(&p, 3, &values[3]).reason, ef_reason_name(EF_REASON_BOUND));
+    assert_string_equal(learn_one(&p, 3, &values[3]).reason, past_of(EF_REASON_BOUND));
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
     p = make_pair(&params, 4, 1, values);
     report = forget_one(&p, 0);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_SCALE));
+    assert_string_equal(report.reason, past_of(EF_REASON_SCALE));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_string_equal(learn_one(&p, 0, &values[0]).reason, ef_reason_name(EF_REASON_SCALE));
+    assert_string_equal(learn_one(&p, 0, &values[0]).reason, past_of(EF_REASON_SCALE));
     free_pair(&p);
 
     /* One cluster, one column: the width follows the power of ten that n^2 / 10 is above. */
@@ -172,10 +171,10 @@ static void what_is_derived_moves(void **state) {
     p = make_pair(&params, 4, 1, values);
     const double width = efface_kmeans_get_info(p.model).epsilon;
     report = forget_one(&p, 1);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_EPSILON));
+    assert_string_equal(report.reason, past_of(EF_REASON_EPSILON));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_true(efface_kmeans_get_info(p.model).epsilon == 2.0 * width);
-    assert_string_equal(learn_one(&p, 1, &values[1]).reason, ef_reason_name(EF_REASON_EPSILON));
+    assert_string_equal(learn_one(&p, 1, &values[1]).reason, past_of(EF_REASON_EPSILON));
     free_pair(&p);
 
     /* From 1,024 rows a cluster on, a sample pays. */
@@ -187,11 +186,11 @@ static void what_is_derived_moves(void **state) {
     p = make_pair(&params, MOST_ROWS, 1, many);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
     report = forget_one(&p, 700);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_RATE));
+    assert_string_equal(report.reason, past_of(EF_REASON_RATE));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_LLOYD);
     report = learn_one(&p, 700, &many[700]);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_RATE));
+    assert_string_equal(report.reason, past_of(EF_REASON_RATE));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
     free_pair(&p);
@@ -202,6 +201,9 @@ static void reasons_have_names(void **state) {
     for (int a = EF_REASON_NONE; a <= EF_REASON_WIDTH; a++) {
         const char *const name = ef_reason_name((ef_reason)a);
         assert_true(strlen(name) > 5);
+        assert_string_not_equal(ef_reason_told(name, false), name);
+        assert_non_null(strstr(ef_reason_told(name, true), "will "));
+        assert_null(strstr(ef_reason_told(name, false), "will "));
         assert_string_not_equal(name, ef_reason_name((ef_reason)99));
         for (int b = 0; b < a; b++)
             assert_string_not_equal(name, ef_reason_name((ef_reason)b));

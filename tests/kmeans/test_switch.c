@@ -123,7 +123,7 @@ static void few_rows_are_those_of_lloyd(void **state) {
 
 /* The limit has been passed: everything is another, for the one reason. */
 static void check_crossing(const efface_report *report) {
-    assert_string_equal(report->reason, ef_reason_name(EF_REASON_RATE));
+    assert_string_equal(report->reason, past_of(EF_REASON_RATE));
     assert_int_equal(report->action, EFFACE_ACTION_REFITTED);
 }
 

@@ -208,7 +208,7 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     assert_null(node_of(&p, 2, leaf)->data);
     assert_null(node_of(&p, 1, parent)->model);
     assert_null(node_of(&p, 1, parent)->data);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
+    assert_string_equal(report.reason, past_of(EF_REASON_CLUSTERS));
     assert_int_equal(depth_of(&report), 0);
     assert_true(efface_data_n_rows(p.data) != 0);
 
@@ -217,7 +217,7 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     report = learn(&p, 0, &values[0]);
     assert_int_equal(n_rows_of(&p, 2, leaf), 1);
     assert_int_equal(n_rows_of(&p, 1, parent), 1);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
+    assert_string_equal(report.reason, past_of(EF_REASON_CLUSTERS));
     assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
     assert_int_equal(depth_of(&report), 0);
     assert_int_equal(efface_kmeans_is_seed(p.model, 0), 1);
@@ -235,7 +235,7 @@ static void all_nodes_can_go_and_come_back(void **state) {
     for (uint64_t id = 0; id < 12; id++)
         report = forget(&p, id);
     assert_int_equal(depth_of(&report), 0);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
+    assert_string_equal(report.reason, past_of(EF_REASON_CLUSTERS));
     assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 0);
     for (uint32_t l = 0; l <= 2; l++)
         for (size_t i = 0; i < inside(p.model)->tree->n_nodes[l]; i++)
@@ -318,7 +318,7 @@ static void a_moved_width_is_a_refit(void **state) {
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     efface_report report = forget(&p, 31);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_WIDTH));
+    assert_string_equal(report.reason, past_of(EF_REASON_WIDTH));
     assert_int_equal(depth_of(&report), 0);
     assert_true(report.rows_visited >= 31 + 4); /* rows and centroids of leaves */
     assert_int_equal(report.rows_visited, efface_kmeans_get_info(p.model).rows_assigned);
@@ -328,7 +328,7 @@ static void a_moved_width_is_a_refit(void **state) {
     report = learn(&p, 30, &values[30]);
     assert_true(!is_because(&report, EF_REASON_WIDTH));
     report = learn(&p, 31, &values[31]);
-    assert_string_equal(report.reason, ef_reason_name(EF_REASON_WIDTH));
+    assert_string_equal(report.reason, past_of(EF_REASON_WIDTH));
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     free_pair(&p);
 }
@@ -342,19 +342,19 @@ static void a_moved_grid_is_a_refit(void **state) {
     efface_kmeans_params params = params_of_tree(1, 3, 2, 6);
     params.bound = 0.0;
     pair p = make_pair(&params, 40, 1, values);
-    assert_string_equal(learn(&p, 99, &far).reason, ef_reason_name(EF_REASON_BOUND));
+    assert_string_equal(learn(&p, 99, &far).reason, past_of(EF_REASON_BOUND));
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_int_equal(node_of(&p, 1, leaf)->model->domain.exponent,
                          inside(p.model)->domain.exponent);
-    assert_string_equal(forget(&p, 99).reason, ef_reason_name(EF_REASON_BOUND));
+    assert_string_equal(forget(&p, 99).reason, past_of(EF_REASON_BOUND));
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
     p = make_pair(&params, 40, 1, values);
-    assert_string_equal(learn(&p, 99, &far).reason, ef_reason_name(EF_REASON_SCALE));
+    assert_string_equal(learn(&p, 99, &far).reason, past_of(EF_REASON_SCALE));
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_true(node_of(&p, 1, leaf)->model->domain.high[0] == far);
-    assert_string_equal(forget(&p, 99).reason, ef_reason_name(EF_REASON_SCALE));
+    assert_string_equal(forget(&p, 99).reason, past_of(EF_REASON_SCALE));
     free_pair(&p);
 }
 

@@ -235,8 +235,8 @@ void kmeans_meet(const law_params *params, const efface_model *model) {
 
 static void print_steps(unsigned long steps, const unsigned long *actions,
                         const unsigned long *reasons) {
-    print_message("%lu steps: untouched %lu, repaired %lu, refitted %lu; reasons", steps,
-                  actions[0], actions[1], actions[2]);
+    print_message("%lu steps: adjusted %lu, repaired %lu, refitted %lu; reasons", steps, actions[0],
+                  actions[1], actions[2]);
     for (int r = 0; r < N_REASONS; r++)
         print_message("%s %s %lu", r != 0 ? "," : "", ef_reason_name((ef_reason)r), reasons[r]);
 }

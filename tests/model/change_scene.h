@@ -137,7 +137,9 @@ static inline efface_report forget_one(pair *p, uint64_t id) {
                                          &(efface_request){.ids = &id, .n_ids = 1}, &report, NULL),
                      EFFACE_OK);
     assert_int_equal(preview.action, report.action);
-    assert_string_equal(preview.reason, report.reason);
+    assert_string_equal(preview.reason, ef_reason_told(report.reason, true));
+    assert_non_null(strstr(preview.reason, "will "));
+    assert_null(strstr(report.reason, "will "));
     assert_string_equal(preview.where, report.where);
     assert_int_equal(preview.rows_forgotten, 1);
     assert_int_equal(preview.rows_missing, 0);

@@ -21,9 +21,14 @@ static inline uint32_t depth_of(const efface_report *report) {
     return sscanf(report->where, "up to depth %u", &depth) == 1 ? depth : 0;
 }
 
+/* A reason as a report of what was done has it. */
+static inline const char *past_of(ef_reason reason) {
+    return ef_reason_told(ef_reason_name(reason), false);
+}
+
 static inline bool is_because(const efface_report *report, ef_reason reason) {
-    return strcmp(report->reason, ef_reason_name(reason)) == 0 ||
-           (reason == EF_REASON_NONE && strstr(report->reason, "no other row is needed") != NULL);
+    return strcmp(report->reason, past_of(reason)) == 0 ||
+           (reason == EF_REASON_NONE && strstr(report->reason, "no other row was needed") != NULL);
 }
 
 static inline bool same_reason(const efface_report *a, const efface_report *b) {

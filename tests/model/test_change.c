@@ -448,7 +448,7 @@ static void empty_requests_do_nothing(void **state) {
                                                  : UPDATE(&p, &none);
         assert_int_equal(status, EFFACE_OK);
         assert_int_equal(report.action, EFFACE_ACTION_ADJUSTED);
-        assert_string_equal(report.reason, ef_reason_name(EF_REASON_NONE));
+        assert_string_equal(report.reason, ef_reason_told(ef_because_nothing, call == 1));
         assert_true(report.rows_visited == 0 && report.rows_forgotten == 0);
         assert_true(report.rows_learned == 0 && report.rows_missing == 0);
         assert_true(report.seconds >= 0.0);

@@ -339,7 +339,7 @@ static void empty_requests_do_nothing(void **state) {
         assert_int_equal(ask_many(&c, &q, reports), EFFACE_OK);
         for (int i = 0; i < N_MODELS; i++) {
             assert_int_equal(reports[i].action, EFFACE_ACTION_ADJUSTED);
-            assert_string_equal(reports[i].reason, ef_reason_name(EF_REASON_NONE));
+            assert_string_equal(reports[i].reason, ef_reason_told(ef_because_nothing, false));
             assert_true(reports[i].rows_forgotten == 0 && reports[i].rows_learned == 0);
             assert_true(reports[i].rows_visited == 0 && reports[i].seconds >= 0.0);
         }

@@ -20,10 +20,6 @@
 #include <string.h>
 #include <time.h>
 
-const char ef_because_nothing[] = "no row changes";
-const char ef_because_rekeyed[] = "a new seed was given";
-const char ef_because_redefined[] = "the definition of the method changed";
-
 const char *efface_action_name(efface_action action) {
     switch (action) {
     case EFFACE_ACTION_ADJUSTED: return "adjusted";
@@ -89,15 +85,14 @@ static bool went_deep(const efface_report *report) {
     return report->action != EFFACE_ACTION_ADJUSTED || report->where[0] != '\0';
 }
 
-/* A family says only that it needed no more than the rows that change; what became of their share is
- * told here. In a preview this is yet to come: the words fit both. */
+/* A family says only that it needed no more than the rows that change; what becomes of their part is
+ * said here. */
 static const char *shared(const ef_change *change) {
     if (change->n_rows == 0)
         return ef_because_nothing;
     if (change->replaces)
-        return "the share of these rows is replaced; no other row is needed";
-    return change->leaves[0] ? "the share of these rows is taken out; no other row is needed"
-                             : "the share of these rows is added; no other row is needed";
+        return ef_because_replaced;
+    return change->leaves[0] ? ef_because_taken_out : ef_because_added;
 }
 
 static efface_status follow_one(const ef_family *family, void *state, const ef_news *news,
@@ -156,6 +151,7 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
     const double seconds = ef_clock_seconds() - begin;
     for (size_t i = 0; status == EFFACE_OK && reports != NULL && i < n_models; i++) {
         reports[i] = i < n ? promises[i].report : *rows;
+        reports[i].reason = ef_reason_told(reports[i].reason, false);
         reports[i].seconds = seconds;
     }
     if (promises != &one)
@@ -175,10 +171,13 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
     assert(model->stamp.set == 0); /* what it keeps by position would not follow */
     const ef_news news = {.counts = counts, .change = change, .only_look = only_look};
     void *next = NULL;
+    report->reason = ef_because_nothing;
     const efface_status status =
         follow_one(model->family, model->state, &news, &next, done, report, error);
     if (status == EFFACE_OK && *done && !only_look)
         model->family->commit(model->state, next);
+    if (status == EFFACE_OK)
+        report->reason = ef_reason_told(report->reason, only_look);
     return status;
 }
 
@@ -235,6 +234,7 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
     if (status == EFFACE_OK && report != NULL) {
         would.report.seconds = ef_clock_seconds() - begin;
         *report = would.report;
+        report->reason = ef_reason_told(report->reason, true);
     }
     return status;
 }

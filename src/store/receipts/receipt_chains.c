@@ -60,7 +60,8 @@ efface_status efface_receipt_verify(const char *json,
     ef_free(body);
     return ok ? EFFACE_OK
               : ef_fail(error, EFFACE_E_FORMAT,
-                        "the receipt was changed, or signed with another key");
+                        "the signature does not match: the receipt was changed, or signed with "
+                        "another key");
 }
 
 /* ---------------------------------------------------------------- chains */
