@@ -61,11 +61,12 @@ _efface() {
         receipt)
             case ${COMP_WORDS[2]} in
             keys) options="--secret --public --receipt-key" ;;
+            show) options="--public-key --wait" ;;
             verify) options="--public-key" ;;
             has) options="--id --key --from --list --receipt-key --wait" ;;
             esac
             if ((COMP_CWORD == 2)); then
-                mapfile -t COMPREPLY < <(compgen -W "keys verify has open --help" -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "keys show verify has open --help" -- "$cur")
                 return
             fi
             ;;

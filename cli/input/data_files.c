@@ -48,7 +48,7 @@ bool cli_can_be_read_again(const char *path) {
     return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-static int find_file(const char *path) {
+int cli_find_data(const char *path) {
     return is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT
                ? CLI_DONE
                : cli_not_found("there is no file '%s'", path);
@@ -67,7 +67,7 @@ static int explain_error(const cli_data_options *options, const efface_error *er
 int cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
                   efface_data **data) {
     efface_error error;
-    const int code = find_file(path);
+    const int code = cli_find_data(path);
     if (code != CLI_DONE)
         return code;
     apply_options(options, load);
@@ -82,7 +82,7 @@ int cli_load_some(const char *path, const cli_data_options *options, efface_load
     enum { N_PLACES = sizeof places / sizeof places[0] };
     static char numbers[N_PLACES][24];
     efface_error error;
-    const int code = find_file(path);
+    const int code = cli_find_data(path);
     why->status = EFFACE_OK;
     if (code != CLI_DONE)
         return code;

@@ -26,6 +26,9 @@ extern const char *const cli_header_words[], *const cli_ids_words[];
 /* What messages call DATA: a dash is standard input. */
 const char *cli_data_name(const char *path);
 
+/* Whether there is such a file: CLI_DONE or, after a message, another exit code. */
+int cli_find_data(const char *path);
+
 /* Whether DATA can be read more than once: pipes and standard input cannot. */
 bool cli_can_be_read_again(const char *path);
 

@@ -124,6 +124,21 @@ static int read_place(const char *command, const cli_option **next, const char *
     return CLI_DONE;
 }
 
+/* Whether an argument is an option of the command: then a value was left out before it. */
+static bool names_option(const cli_option *options, const char *argument) {
+    const char *attached;
+    return argument[0] == '-' && argument[1] != '\0' &&
+           find_option(options, argument, &attached) != NULL;
+}
+
+static int say_value_left_out(const cli_option *option, const char *next) {
+    return option->name[1] == '-'
+               ? cli_wrong("%s needs a value, but the option %s comes next; if that is the value, "
+                           "write %s=%s",
+                           option->name, next, option->name, next)
+               : cli_wrong("%s needs a value, but the option %s comes next", option->name, next);
+}
+
 /* An option, and the value that is attached to it or stands behind it. */
 static int read_option(const char *command, const cli_option *options, char **arguments, int n,
                        int *i) {
@@ -139,6 +154,8 @@ static int read_option(const char *command, const cli_option *options, char **ar
     }
     if (text == NULL && ++*i == n)
         return cli_wrong("%s needs a value; see efface %s --help", option->name, command);
+    if (text == NULL && names_option(options, arguments[*i]))
+        return say_value_left_out(option, arguments[*i]);
     if (text == NULL)
         text = arguments[*i];
     return read_value(option, text) ? CLI_DONE : say_wrong_value(command, option, text);

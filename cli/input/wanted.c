@@ -1,10 +1,10 @@
 /* The rows that a command is about. Everything is read and checked before anything is done. */
 #include "input/wanted.h"
 
+#include "input/secrets.h"
 #include "input/text_lines.h"
 #include "one_more.h"
-
-#include "input/secrets.h"
+#include "output/output.h"
 #include "ranks.h"
 
 #include <inttypes.h>
@@ -148,11 +148,20 @@ static int add_numbers(const names_from *from, cli_ids *ids, const named_as *as,
     return code;
 }
 
-/* Where the ids, or owners, of the store are texts, so is this. Else whole numbers are numbers, and
- * anything else, where that is not known, is one text, commas and all. */
+static const char *after_prefix(const char *line, const char *prefix) {
+    const size_t n = strlen(prefix);
+    return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
+}
+
+/* Where the ids, or owners, of the store are texts, so is this, unless it is marked as the number
+ * that stands for a text. Else whole numbers are numbers, and anything else, where that is not
+ * known, is one text, commas and all. */
 static int want_text(const names_from *from, cli_ids *ids, const char *text) {
+    const char *const number = after_prefix(text, CLI_NUMBER_MARK);
     named_as as = names_of(from, ids);
     cli_wipe(as.key, sizeof as.key);
+    if (number != NULL && is_numbers(number))
+        return add_numbers(from, ids, &as, number);
     return as.kind == EFFACE_IDS_NUMBERS || (as.kind == EFFACE_IDS_DETECT && is_numbers(text))
                ? add_numbers(from, ids, &as, text)
                : add_named(from, ids, text);
@@ -168,11 +177,6 @@ static char *trim_line(char *line, bool is_first) {
     for (size_t n = strlen(line); n > 0 && strchr(blanks, line[n - 1]) != NULL; n--)
         line[n - 1] = '\0';
     return line;
-}
-
-static const char *after_prefix(const char *line, const char *prefix) {
-    const size_t n = strlen(prefix);
-    return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
 }
 
 static int want_line(void *context, char *text, size_t number) {
@@ -301,6 +305,8 @@ efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missi
                             .texts = wanted->texts};
 }
 
+/* ---- who is not there */
+
 static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
                         size_t number) {
     const char *const text = cli_wanted_text(wanted, id);
@@ -313,68 +319,100 @@ static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, u
         fprintf(out, "%s %" PRIu64, what, id);
 }
 
+const char *cli_advice_on_text(const char *text) {
+    if (text[strspn(text, "0123456789")] == '\0')
+        return "; the number that efface shows for a text is written " CLI_NUMBER_MARK "N";
+    if (text[0] != '\0' && text[strspn(text, "0123456789.,eE+")] == '\0')
+        return "; the number that efface shows for a text is written " CLI_NUMBER_MARK
+               "N, with all its digits and no commas";
+    return strchr(text, ',') != NULL
+               ? "; with its comma that is one name: give each name an option of its own"
+               : "";
+}
+
 /* What names look like in the store, and one that is close to a name that is not there. */
 static void put_hint(FILE *out, const cli_wanted *wanted, efface_store *store,
-                     efface_text_kind kind, uint64_t id) {
+                     efface_text_kind kind, const cli_ids *ids) {
     char *hint = NULL;
-    if (efface_store_hint(store, kind, cli_wanted_text(wanted, id), &hint, NULL) == EFFACE_OK)
+    const char *const text = ids->n > 0 ? cli_wanted_text(wanted, ids->items[0]) : NULL;
+    if (ids->n > 0 && efface_store_hint(store, kind, text, &hint, NULL) == EFFACE_OK)
         fprintf(out, "; %s", hint);
+    if (text != NULL)
+        fputs(cli_advice_on_text(text), out);
     efface_text_free(hint);
 }
 
-/* Lists who is wanted and not among the rows that were found; then comes the rest of the
- * message. */
-static size_t list_missing(FILE *out, const cli_wanted *wanted, efface_store *store,
-                           const efface_data *found, const cli_ids *owners, const char *rest) {
-    size_t n = 0, first_row = wanted->rows.n, first_owner = wanted->owners.n;
-    for (size_t i = 0; i < wanted->rows.n; i++) {
-        size_t position;
-        if (efface_data_find(found, wanted->rows.items[i], &position) != EFFACE_OK) {
-            first_row = first_row == wanted->rows.n ? i : first_row;
-            put_missing(out, wanted, "id", wanted->rows.items[i], n++);
-        }
-    }
-    for (size_t i = 0; i < wanted->owners.n; i++)
-        if (!has_id(owners, wanted->owners.items[i])) {
-            first_owner = first_owner == wanted->owners.n ? i : first_owner;
-            put_missing(out, wanted, "owner", wanted->owners.items[i], n++);
-        }
-    if (n > MAX_MISSING)
-        fprintf(out, " and %zu more", n - MAX_MISSING);
-    fputs(rest, out);
-    if (first_row < wanted->rows.n)
-        put_hint(out, wanted, store, EFFACE_TEXT_ID, wanted->rows.items[first_row]);
-    if (first_owner < wanted->owners.n)
-        put_hint(out, wanted, store, EFFACE_TEXT_OWNER, wanted->owners.items[first_owner]);
-    return n;
+/* The owners of rows, in order. */
+static bool owners_of(const efface_data *rows, cli_ids *owners) {
+    for (size_t i = 0; i < efface_data_n_rows(rows); i++)
+        if (!add_id(owners, efface_data_row(rows, i).owner))
+            return false;
+    sort_ids(owners);
+    return true;
 }
 
-int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const efface_error *error,
-                       const char *rest) {
+bool cli_find_missing(const cli_wanted *wanted, efface_store *store, cli_missing *missing) {
     const efface_request request = cli_wanted_request(wanted, EFFACE_MISSING_SKIP);
     efface_data *found = NULL;
     cli_ids owners = {NULL, 0};
-    char *list = NULL;
-    size_t n_bytes = 0, n_missing = 0;
-    int code = CLI_NOT_FOUND;
-    FILE *const out = open_memstream(&list, &n_bytes);
-    bool ok = out != NULL && efface_store_find(store, &request, &found, NULL) == EFFACE_OK;
-    for (size_t i = 0; ok && i < efface_data_n_rows(found); i++)
-        ok = add_id(&owners, efface_data_row(found, i).owner);
-    if (ok) {
-        sort_ids(&owners);
-        n_missing = list_missing(out, wanted, store, found, &owners, rest);
-    }
-    if (out != NULL && fclose(out) != 0)
-        n_missing = 0;
-    /* Somebody may have brought them meanwhile. */
-    if (n_missing > 0)
-        (void)cli_not_found("not found: %s", list);
-    else
-        code = cli_report_error(error);
-    free(list);
+    size_t position;
+    *missing = (cli_missing){.rows = {NULL, 0}};
+    bool ok =
+        efface_store_find(store, &request, &found, NULL) == EFFACE_OK && owners_of(found, &owners);
+    for (size_t i = 0; ok && i < wanted->rows.n; i++)
+        if (efface_data_find(found, wanted->rows.items[i], &position) != EFFACE_OK)
+            ok = add_id(&missing->rows, wanted->rows.items[i]);
+    for (size_t i = 0; ok && i < wanted->owners.n; i++)
+        if (!has_id(&owners, wanted->owners.items[i]))
+            ok = add_id(&missing->owners, wanted->owners.items[i]);
     free(owners.items);
     efface_data_free(found);
+    return ok;
+}
+
+void cli_missing_free(cli_missing *missing) {
+    free(missing->rows.items);
+    free(missing->owners.items);
+    *missing = (cli_missing){.rows = {NULL, 0}};
+}
+
+int cli_say_missing(const cli_missing *missing, const cli_wanted *wanted, efface_store *store,
+                    bool is_error, const char *rest) {
+    const size_t n = missing->rows.n + missing->owners.n;
+    char *list = NULL;
+    size_t n_bytes = 0;
+    FILE *const out = open_memstream(&list, &n_bytes);
+    if (out == NULL)
+        return cli_out_of_memory();
+    for (size_t i = 0; i < missing->rows.n; i++)
+        put_missing(out, wanted, "id", missing->rows.items[i], i);
+    for (size_t i = 0; i < missing->owners.n; i++)
+        put_missing(out, wanted, "owner", missing->owners.items[i], missing->rows.n + i);
+    if (n > MAX_MISSING)
+        fprintf(out, " and %zu more", n - MAX_MISSING);
+    fputs(rest, out);
+    put_hint(out, wanted, store, EFFACE_TEXT_ID, &missing->rows);
+    put_hint(out, wanted, store, EFFACE_TEXT_OWNER, &missing->owners);
+    int code = fclose(out) == 0 ? CLI_DONE : cli_out_of_memory();
+    if (code == CLI_DONE && is_error)
+        code = cli_not_found("not found: %s", list);
+    else if (code == CLI_DONE)
+        cli_say("not found: %s", list);
+    free(list);
+    return code;
+}
+
+int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const efface_error *error,
+                       const char *of_all, const char *of_some) {
+    cli_missing missing;
+    const bool looked = cli_find_missing(wanted, store, &missing);
+    const size_t n = missing.rows.n + missing.owners.n;
+    /* Another process may have brought them meanwhile. */
+    const int code =
+        looked && n > 0 ? cli_say_missing(&missing, wanted, store, true,
+                                          n == wanted->rows.n + wanted->owners.n ? of_all : of_some)
+                        : cli_report_error(error);
+    cli_missing_free(&missing);
     return code;
 }
 

@@ -39,7 +39,8 @@ typedef struct cli_who {
 /* What the help of commands says of them. */
 #define CLI_WHO_HELP                                                                               \
     "  --id X, --owner X    rows by id, or all rows of an owner. N,N,... are whole\n"              \
-    "                       numbers; anything else (a UUID) is one text\n"                         \
+    "                       numbers; anything else (a UUID) is one text; number:N\n"               \
+    "                       is a text by the number that efface shows for it\n"                    \
     "  --key TEXT, --owner-key TEXT\n"                                                             \
     "                       an id or an owner that is always a text, such as \"007\"\n"            \
     "  --from FILE          one per line: X, key:TEXT, owner:X or owner-key:TEXT;\n"               \
@@ -63,10 +64,27 @@ bool cli_wanted_has(const cli_wanted *wanted, uint64_t id);
 /* The request for them. */
 efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missing);
 
-/* Says who is not there, as they were given, and `rest` behind it; `error` is what the library said
- * of the request. Returns the exit code. */
+/* Who is wanted and not in the store. */
+typedef struct cli_missing {
+    cli_ids rows, owners;
+} cli_missing;
+
+/* False if that cannot be found out; release it either way. */
+bool cli_find_missing(const cli_wanted *wanted, efface_store *store, cli_missing *missing);
+void cli_missing_free(cli_missing *missing);
+
+/* Says who is not there, as they were given, and `rest` behind it: as an error, whose exit code it
+ * returns, or as a note. */
+int cli_say_missing(const cli_missing *missing, const cli_wanted *wanted, efface_store *store,
+                    bool is_error, const char *rest);
+
+/* The same of a request that the library refused with `error`; what comes behind is `of_all` if
+ * nobody is there, else `of_some`. */
 int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const efface_error *error,
-                       const char *rest);
+                       const char *of_all, const char *of_some);
+
+/* What to do about a text that was not found, after "; ", or "". */
+const char *cli_advice_on_text(const char *text);
 
 void cli_wanted_free(cli_wanted *wanted);
 

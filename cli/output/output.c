@@ -223,7 +223,7 @@ void cli_format_token(char text[32], const cli_token *token) {
     if (token->is_signed)
         snprintf(text, 32, "%" PRId64, (int64_t)token->number);
     else
-        snprintf(text, 32, "%" PRIu64, token->number);
+        snprintf(text, 32, "%s%" PRIu64, token->of_text ? CLI_NUMBER_MARK : "", token->number);
 }
 
 void cli_csv_token(FILE *out, const cli_token *token) {
@@ -237,8 +237,8 @@ void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
     char digits[32] = "null";
     if (!token->none)
         cli_format_token(digits, token);
-    if (token->text != NULL)
-        cli_json_text(json, key, token->text);
+    if (token->text != NULL || token->of_text)
+        cli_json_text(json, key, token->text != NULL ? token->text : digits);
     else
         cli_json_raw(json, key, digits);
 }

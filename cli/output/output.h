@@ -51,7 +51,11 @@ typedef struct cli_token {
     const char *text;
     bool is_signed; /* the number is an int64_t */
     bool none;      /* neither: nothing in CSV, null in JSON */
+    bool of_text;   /* the number stands for a text: it is written CLI_NUMBER_MARK N */
 } cli_token;
+
+/* What says that digits are the number of a text, where names are texts. */
+#define CLI_NUMBER_MARK "number:"
 
 void cli_format_token(char text[32], const cli_token *token); /* the number */
 void cli_csv_token(FILE *out, const cli_token *token);

@@ -324,6 +324,31 @@ class Forget(ProgramTest):
         done = self.json("forget", "s.store", "--id", "7,1000", "--owner", "nobody", "--yes",
                          "--skip-missing")
         self.assertEqual((done["requested"], done["forgotten"], done["missing"]), (3, 1, 2))
+        self.assertEqual(done["not_found"], [{"id": 1000}, {"owner": "nobody"}])
+        said = self.run_with(0, "forget", "s.store", "--id", "8,1000", "--yes", "--skip-missing")
+        self.assertIn("1 row forgotten", said.stdout)
+        self.assertIn("not found: id 1000", said.stderr)
+
+    def test_nobody_is_found(self):
+        """Names with a comma between them are one name of a text; that must not pass for done."""
+        self.fit()
+        for more in (["--yes"], ["--dry-run"]):
+            said = self.run_with(4, "forget", "s.store", "--owner", "u3,u4", "--skip-missing", *more)
+            self.assertIn('not found: owner "u3,u4"; nobody ', said.stderr)
+            self.assertIn("with its comma that is one name", said.stderr)
+            self.assertTrue(said.stdout.startswith("0 rows "), said.stdout)
+        self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS)
+        # Who was forgotten is missing the second time.
+        self.output("forget", "s.store", "--owner", "u3", "--yes")
+        self.refused(4, 'not found: owner "u3"; nothing was changed;', "forget", "s.store",
+                     "--owner", "u3", "--yes")
+        self.refused(4, "nothing was changed (--skip-missing forgets the others)", "forget",
+                     "s.store", "--owner", "u3", "--owner", "u4", "--yes")
+        done = self.json("forget", "s.store", "--owner", "u3", "--skip-missing", "--yes", code=4)
+        self.assertEqual((done["forgotten"], done["not_found"]), (0, [{"owner": "u3"}]))
+        said = self.output("receipt", "show", "s.store")
+        self.assertIn("no row was forgotten", said)
+        self.assertNotIn("Each model is now", said)
 
     def test_from_file_and_standard_input(self):
         self.fit()
@@ -359,11 +384,12 @@ class Others(ProgramTest):
     def test_verify(self):
         self.fit()
         self.assertEqual(without_numbers(self.output("verify", "s.store")),
-                         "default: identical to a fresh fit; digest DIGEST\n")
+                         f"default: identical to a model fitted now to the {N_ROWS} rows that are left; "
+                         "digest DIGEST\n")
         found = self.json("verify", "s.store", "--model", "default")
         digest = self.json("info", "s.store")["models"][0]["digest"]
         self.assertEqual(found, {"identical": True, "models": [
-            {"name": "default", "identical": True, "digest": digest}]})
+            {"name": "default", "identical": True, "rows": N_ROWS, "digest": digest}]})
 
     def test_predict(self):
         self.fit()
@@ -483,9 +509,11 @@ class Others(ProgramTest):
 
     def test_check(self):
         self.fit()
-        self.assertEqual(self.output("check", "s.store"), "no damage\n")
+        self.assertEqual(self.output("check", "s.store"),
+                         f"no damage; {N_ROWS} rows, 1 model, 0 receipts checked\n")
         self.assertEqual(self.json("check", "s.store"),
-                         {"damaged": False, "problems": [], "notes": []})
+                         {"damaged": False, "rows": N_ROWS, "models": 1, "receipts": 0,
+                          "problems": [], "notes": []})
 
 
 if __name__ == "__main__":

@@ -65,8 +65,12 @@ USAGE = [
     (".csv, .npy or .json", "predict s.store people.csv -o labels"),
     ("--columns names 1 columns",
      "predict s.store people.csv --id id --owner user --model two --columns age"),
-    ("keys, verify, has or open", "receipt"),
-    ("keys, verify, has or open", "receipt sign"),
+    ("keys, show, verify, has or open", "receipt"),
+    ("keys, show, verify, has or open", "receipt sign"),
+    ("--class needs a value, but the option --model comes next; if that is the value, write "
+     "--class=--model", "fit people.csv --family ridge --class --model x -o new.store"),
+    ("-o needs a value, but the option --json comes next", "export s.store --labels -o --json"),
+    ("is not the number of a receipt", "receipt show s.store 0"),
     ("needs --secret", "receipt keys --secret a"),
 ]
 
@@ -75,7 +79,9 @@ NOT_FOUND = [
     ("there is no store 'n'", "verify n"),
     ("there is no store 'n'", "forget n --id 1 --yes"),
     ("there is no file 'n.csv'", "fit n.csv -k 3 -o new.store"),
+    ("there is no file 'n.csv'", "fit n.csv -o new.store"),  # -k is missing as well
     ("there is no file 'n.csv'", "learn s.store n.csv"),
+    ("s.store has no receipt 7", "receipt show s.store 7"),
     ("there is no file 'list'", "forget s.store --from list --yes"),
     ("there is no file 'k'", "forget s.store --id 1 --sign k --yes"),
     ("there is no store 'n'", "fit people.csv -k 3 -o new.store --like n"),
@@ -196,13 +202,13 @@ class Damage(ProgramTest):
         database.commit()
         database.close()
         done = self.run_with(3, "verify", "s.store")
-        self.assertRegex(done.stdout, r"^default: DIFFERENT from a fresh fit; digest [0-9a-f]{64}\n  first difference: ")
+        self.assertRegex(done.stdout, r"^default: DIFFERENT from a model fitted now to the \d+ rows that are left; digest [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)
         self.assertFalse(found["identical"])
         model = found["models"][0]
         self.assertFalse(model["identical"])
         self.assertRegex(model["where"], r"^level \d+")
-        self.assertEqual(set(model), {"name", "identical", "digest", "what", "where"})
+        self.assertEqual(set(model), {"name", "identical", "rows", "digest", "what", "where"})
         self.assertTrue(done.stdout.endswith(
             f"first difference: {model['what']}, {model['where']}\n"), done.stdout)
 

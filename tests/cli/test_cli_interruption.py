@@ -62,7 +62,7 @@ class LongWork(ProgramTest):
     def retry(self):
         self.output("fit", "many.csv", "-k", "2", "--iters", "1", "-o", "s.store")
         self.assertEqual(set(os.listdir(self.folder)), self.before | {"s.store"})
-        self.assertEqual(self.output("check", "s.store"), "no damage\n")
+        self.assertTrue(self.output("check", "s.store").startswith("no damage; "))
 
     def test_interrupted_fit(self):
         for number in signal.SIGINT, signal.SIGTERM:

@@ -139,7 +139,9 @@ class Show(PeopleTest):
                          {UUID.lower(): "short", "007": "short"})
         owners = {row["id"]: row["owner"] for row in found["rows"]}
         self.assertIsNone(owners[UUID.lower()])
-        self.assertIsInstance(owners["007"], int)
+        self.assertRegex(owners["007"], r"^number:\d+$")
+        self.assertEqual(self.json("show", "t.store", "--owner", owners["007"])["rows"][0]["values"],
+                         [50, 180])
         self.assertIn(NO_TEXTS, json.loads(done.stderr)["note"]["message"])
 
     def test_files(self):
@@ -283,6 +285,16 @@ class Update(ProgramTest):
 
 
 class Learn(ProgramTest):
+    def test_new_ids_among_texts(self):
+        """They are printed as other commands take them."""
+        self.write("names.csv", "name,age\np1,1\np2,2\n")
+        self.output("fit", "names.csv", "--id", "name", "-k", "1", "-o", "t.store")
+        self.write("plain.csv", "age\n20\n30\n")
+        said = self.output("learn", "t.store", "plain.csv", "--ids-out", "ids")
+        self.assertRegex(said.splitlines()[1], r"^new ids: number:\d+, number:\d+$")
+        self.output("forget", "t.store", "--from", "ids", "--yes")
+        self.assertEqual(self.json("info", "t.store")["rows"], 2)
+
     def test_new_ids(self):
         self.fit()
         self.write("plain.csv", "age,height\n" + "20,150\n" * 12)

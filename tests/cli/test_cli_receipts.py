@@ -5,6 +5,7 @@ usage: test_cli_receipts.py PROGRAM [TEST]
 """
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -38,7 +39,8 @@ class Chain(ProgramTest):
     def test_chain_without_a_key(self):
         lines = self.make()
         self.assertEqual(self.output("receipt", "verify", "r.jsonl"),
-                         "3 valid, 0 not; without --public-key, signatures were not verified\n")
+                         "3 receipts, in order: 3 not signed\n"
+                         "a receipt that is not signed can have been written by anyone\n")
         self.assertEqual(self.json("receipt", "verify", "r.jsonl")["problems"], [])
         self.assertIn(2, self.problems([lines[0], lines[2]]))  # one is missing
         self.assertIn(2, self.problems([lines[0], lines[0], *lines[1:]]))  # doubled
@@ -55,7 +57,7 @@ class Chain(ProgramTest):
         self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
         self.make("--sign", "k.secret")
         self.assertEqual(self.output("receipt", "verify", "r.jsonl", "--public-key", "k.public"),
-                         "3 valid, 0 not\n")
+                         "3 receipts, in order: 3 valid\n")
         self.run_with(3, "receipt", "verify", "r.jsonl", "--public-key", "o.public")
 
     def test_what_the_action_is_called(self):
@@ -67,7 +69,7 @@ class Chain(ProgramTest):
                 self.assertEqual(model["kind"], "k-means")
                 self.assertIn(model["action"], ("adjusted", "repaired", "refitted"))
                 self.assertEqual(model["action"] == "adjusted",
-                                 "no other row is needed" in model["reason"])
+                                 "no other row was needed" in model["reason"])
 
 
 class Openings(ProgramTest):
@@ -87,13 +89,14 @@ class Openings(ProgramTest):
             self.assertEqual(found, [{"line": 1, "receipt": receipt, "model": model,
                                       "opens": True}])
         self.assertEqual(self.output("receipt", "open", "r.jsonl", "one"),
-                         f"receipt 1, model default: {digest}\n")
+                         f"receipt 1, model default: opens; digest {digest}\n")
         self.assertNotIn(digest, self.read("r.jsonl").decode())
         opening = self.read("one").decode()
         for wrong in (opening.replace('"receipt":1', '"receipt":2'),
                       opening.replace(digest, "0" * 64), "{}\n"):
             self.write("wrong", wrong)
-            self.run_with(3, "receipt", "open", "r.jsonl", "wrong")
+            done = self.run_with(3, "receipt", "open", "r.jsonl", "wrong")
+            self.assertIn(": does not open: ", done.stdout)
         # A request that fails leaves no file, and one that is there is not replaced.
         self.run_with(4, "forget", "s.store", "--id", "1", "--opening", "none", "--yes")
         self.assertFalse(os.path.exists(self.path("none")))
@@ -134,24 +137,49 @@ class Signatures(ProgramTest):
         for name in "r.json", "r.jsonl":
             self.output("export", "s.store", "--receipts", "-o", name)
             self.assertEqual(self.output("receipt", "verify", name, "--public-key", "k.public"),
-                             "2 valid, 0 not\n")
+                             "2 receipts, in order: 2 valid\n")
         self.assertEqual(json.loads(self.read("r.json")),
                          [json.loads(line) for line in self.read("r.jsonl").splitlines()])
         self.assertEqual(self.json("receipt", "verify", "r.json", "--public-key", "k.public"), {
-            "valid": 2, "invalid": 0, "signatures": True, "problems": [],
-            "receipts": [{"line": 2, "valid": True}, {"line": 3, "valid": True}]})
+            "valid": 2, "invalid": 0, "not_signed": 0, "not_compared": 0, "signatures": True,
+            "problems": [], "receipts": [{"line": line, "valid": True, "signature": "valid"}
+                                         for line in (2, 3)]})
 
         changed = self.read("r.jsonl").decode().replace('"forgotten":1', '"forgotten":2')
         self.write("changed.jsonl", changed)
         done = self.run_with(3, "receipt", "verify", "changed.jsonl", "--public-key", "k.public")
-        self.assertEqual(done.stdout, "0 valid, 2 not\n")  # the second names the first as it was
-        self.assertIn("line 1: ", done.stderr)
+        # The second names the first as it was.
+        self.assertEqual(done.stdout, "2 receipts: 1 whose signature does not match, 1 changed, or "
+                                      "not in its place\n")
+        self.assertIn("line 1: the signature does not match", done.stderr)
         self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
         self.run_with(3, "receipt", "verify", "r.json", "--public-key", "o.public")
         self.output("forget", "s.store", "--id", "2", "--yes")
         self.output("export", "s.store", "--receipts", "-o", "r.json")
         found = self.json("receipt", "verify", "r.json", "--public-key", "k.public", code=3)
-        self.assertEqual((found["valid"], found["invalid"]), (2, 1))
+        self.assertEqual((found["valid"], found["invalid"], found["not_signed"]), (2, 1, 1))
+
+    def test_what_nobody_signed_is_not_valid(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.output("forget", "s.store", "--id", "1", "--yes")
+        self.output("forget", "s.store", "--id", "2", "--sign", "k.secret", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        said = self.output("receipt", "verify", "r.jsonl")
+        self.assertEqual(said.splitlines()[0],
+                         "2 receipts, in order: 1 signed with a key that was not compared, 1 not signed")
+        self.assertIn("can have been written by anyone", said)
+        found = self.json("receipt", "verify", "r.jsonl")
+        self.assertEqual((found["valid"], found["not_signed"], found["not_compared"]), (0, 1, 1))
+        self.assertEqual([(one["valid"], one["signature"]) for one in found["receipts"]],
+                         [(False, "not signed"), (False, "not compared")])
+        # One that somebody made up: alone it is in order, and vouched for by nobody.
+        forged = self.read("r.jsonl").decode().splitlines()[0].replace('"forgotten":1',
+                                                                       '"forgotten":9')
+        self.write("forged", forged + "\n")
+        self.assertEqual(self.output("receipt", "verify", "forged").splitlines()[0],
+                         "1 receipt, in order: 1 not signed")
+        self.run_with(3, "receipt", "verify", "forged", "--public-key", "k.public")
 
     def test_nothing_to_verify_is_no_success(self):
         self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
@@ -226,16 +254,22 @@ class Has(ProgramTest):
         for line in lines:
             self.assertRegex(line, "^[0-9a-f]{32}$")
         has = ["receipt", "has", "r.jsonl", "s.store", "--list"]
-        self.assertEqual(self.output(*has, "gone", "--id", "4"), "4 is in receipt 1\n")
-        self.assertEqual(self.output(*has, "one", "--id", "1"), "1 is in receipt 2\n")
+        when = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+        self.assertEqual(when.sub("TIME", self.output(*has, "gone", "--id", "4")),
+                         "4 is in receipt 1 (forgotten, TIME)\n")
+        self.assertEqual(when.sub("TIME", self.output(*has, "one", "--id", "1")),
+                         "1 is in receipt 2 (forgotten, TIME)\n")
         self.write("later.jsonl", self.read("r.jsonl").decode().splitlines()[1] + "\n")
-        self.assertEqual(self.output("receipt", "has", "later.jsonl", "s.store", "--list", "one",
-                                     "--id", "1"), "1 is in receipt 2\n")
+        self.assertIn("1 is in receipt 2 (", self.output(
+            "receipt", "has", "later.jsonl", "s.store", "--list", "one", "--id", "1"))
         done = self.run_with(4, *has, "gone", "--id", "4,1")
-        self.assertEqual(done.stdout, "1 is not in receipt 1\n"
-                                      "4 is in receipt 1\n")
-        self.assertEqual(self.json(*has, "gone", "--id", "5,6"), {
-            "receipts": [1], "ids": [{"id": 5, "has": True}, {"id": 6, "has": True}]})
+        self.assertEqual(when.sub("TIME", done.stdout),
+                         "1 is not in receipt 1 (forgotten, TIME)\n"
+                         "4 is in receipt 1 (forgotten, TIME)\n")
+        found = self.json(*has, "gone", "--id", "5,6")
+        self.assertEqual([(one["receipt"], one["kind"]) for one in found["receipts"]],
+                         [(1, "forget")])
+        self.assertEqual(found["ids"], [{"id": 5, "has": True}, {"id": 6, "has": True}])
         # The order of a list means nothing; what is in it does.
         self.write("turned", "\n".join(reversed(lines)))
         self.output(*has, "turned", "--id", "4")
@@ -243,6 +277,65 @@ class Has(ProgramTest):
         self.refused(3, "no receipt of r.jsonl has the root", *has, "short", "--id", "4")
         self.write("bad", "xyz\n")
         self.refused(1, "line 1: 'xyz' is not a hash", *has, "bad", "--id", "4")
+
+    def test_what_became_of_a_row(self):
+        """A row that was learned is in a receipt, which proves no deletion."""
+        self.fit()
+        write_people(self.path("new.csv"), [200])
+        self.output("learn", "s.store", "new.csv", "--id", "id", "--owner", "user", "--list", "l")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        has = ["receipt", "has", "r.jsonl", "s.store", "--list", "l", "--id", "200"]
+        done = self.run_with(0, *has)
+        self.assertRegex(done.stdout, r"^200 is in receipt 1 \(learned, \S+\)\n$")
+        self.assertIn("not about rows that were forgotten", done.stderr)
+        self.output("forget", "s.store", "--id", "200", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        self.assertRegex(self.output(*has), r"^200 is in receipt 1 \(learned, \S+\) and receipt 2 "
+                                            r"\(forgotten, \S+\)\n$")
+
+    def test_another_store(self):
+        """Under another key every answer would be no."""
+        self.fit()
+        self.fit("o.store")
+        self.output("forget", "s.store", "--id", "4", "--list", "l", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        ask = ["--list", "l", "--id", "4"]
+        self.refused(3, "receipt 1 of r.jsonl was not written by o.store", "receipt", "has",
+                     "r.jsonl", "o.store", *ask)
+        self.output("forget", "o.store", "--id", "5", "--yes")
+        self.refused(3, "whose key is another one", "receipt", "has", "r.jsonl", "o.store", *ask)
+        self.output("receipt", "keys", "--receipt-key", "r.key")
+        done = self.run_with(4, "receipt", "has", "r.jsonl", *ask, "--receipt-key", "r.key")
+        self.assertIn("name STORE to know whether it is the key", done.stderr)
+
+    def test_numbers_that_were_printed(self):
+        """What efface shows for a text that it does not keep can be given back."""
+        self.write("names.csv", "name,user,age\np1,anna,1\np2,anna,2\np3,bob,3\n")
+        self.output("fit", "names.csv", "--id", "name", "--owner", "user", "-k", "1", "-o",
+                    "t.store")
+        owners = self.run_with(0, "owners", "t.store").stdout
+        owner = re.search(r"2  (number:\d+)\n", owners).group(1)
+        shown = self.run_with(0, "show", "t.store", "--owner", owner).stdout
+        self.assertEqual(self.run_with(0, "show", "t.store", "--owner", "anna").stdout,
+                         shown.replace(owner, "anna"))
+        numbers = [int(number) for number in re.findall(r"row number:(\d+): ", shown)]
+        self.assertEqual(len(numbers), 2)
+        for more in (["--json"], ["-o", "-"]):
+            self.assertIn(f"number:{numbers[0]}",
+                          self.run_with(0, "show", "t.store", "--owner", "anna", *more).stdout)
+        self.write("who", f"number:{numbers[0]}\nowner:{owner}\n")
+        self.run_with(0, "show", "t.store", "--from", "who")
+        self.assertIn("is written number:N",
+                      self.run_with(4, "show", "t.store", "--id", str(numbers[0])).stderr)
+        number = numbers[0]
+        self.output("forget", "t.store", "--id", f"number:{number}", "--list", "l", "--yes")
+        self.output("export", "t.store", "--receipts", "-o", "r.jsonl")
+        has = ["receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id"]
+        for form in (f"number:{number}", str(number)):
+            self.assertIn(" is in receipt 1 (forgotten, ", self.output(*has, form))
+        for form in (f"{number:,}", f"{number:.4e}"):
+            self.assertIn("with all its digits", self.run_with(4, *has, form).stderr)
+        self.assertIn("needs all its digits", self.run_with(4, *has, str(number + 1)).stderr)
 
     def test_texts_and_keys(self):
         self.write("names.csv", "name,age\np1,1\np2,2\np3,3\n")
@@ -252,11 +345,10 @@ class Has(ProgramTest):
         key = ["--receipt-key", "r.key"]
         self.output("forget", "t.store", "--id", "p2", "--list", "l", "--yes", *key)
         self.output("export", "t.store", "--receipts", "-o", "r.jsonl")
-        self.assertEqual(self.output("receipt", "has", "r.jsonl", "t.store", "--list", "l",
-                                     "--id", "p2", *key), "p2 is in receipt 1\n")
-        self.assertEqual(self.run_with(4, "receipt", "has", "r.jsonl", "t.store", "--list", "l",
-                                       "--id", "p1", *key).stdout,
-                         "p1 is not in receipt 1\n")
+        self.assertIn("p2 is in receipt 1 (", self.output(
+            "receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id", "p2", *key))
+        self.assertIn("p1 is not in receipt 1 (", self.run_with(
+            4, "receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id", "p1", *key).stdout)
         self.refused(1, "key", "receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id", "p2")
         self.refused(2, "name the store", "receipt", "has", "r.jsonl", "--list", "l", "--id", "p2",
                      *key)
@@ -279,6 +371,64 @@ class Has(ProgramTest):
         self.refused(4, "there is no file 'r'", "receipt", "has", "r", "s.store", "--list", "l",
                      "--id", "1")
         self.refused(2, "--list", "forget", "s.store", "--id", "1", "--dry-run", "--list", "new")
+
+
+class Words(ProgramTest):
+    """receipt show, for people."""
+
+    def test_forgotten(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.output("forget", "s.store", "--owner", "u1", "--sign", "k.secret", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        said = self.output("receipt", "show", "s.store", "1")
+        for words in ("Receipt 1 of ", " UTC\n", "4 rows of data were forgotten",
+                      "named 1 id or owner.", "\n  default (k-means): ", "What this receipt proves",
+                      "What it does not prove", "was not compared with one that you trust"):
+            self.assertIn(words, said)
+        for place in (["s.store"], ["r.jsonl"], ["r.jsonl", "1"]):
+            self.assertEqual(self.output("receipt", "show", *place), said)
+        said = self.output("receipt", "show", "r.jsonl", "--public-key", "k.public")
+        self.assertIn("Signature: valid; made with the secret half of k.public.", said)
+        found = self.json("receipt", "show", "r.jsonl", "--public-key", "k.public")
+        self.assertEqual((found["receipt"], found["kind"], found["signature"], found["text"]),
+                         (1, "forget", "valid", said))
+        self.refused(4, "r.jsonl has no receipt 2", "receipt", "show", "r.jsonl", "2")
+        self.refused(1, "neither a store nor a file of receipts", "receipt", "show", "people.csv")
+
+    def test_not_vouched_for(self):
+        self.fit()
+        self.refused(4, "s.store has no receipts yet", "receipt", "show", "s.store")
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.output("forget", "s.store", "--id", "1", "--yes")
+        said = self.output("receipt", "show", "s.store")
+        self.assertIn("By itself nothing", said)
+        self.assertIn("Signature: not signed. Anyone can have written this receipt.", said)
+        self.run_with(3, "receipt", "show", "s.store", "--public-key", "k.public")
+        self.output("forget", "s.store", "--id", "2", "--sign", "k.secret", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        self.write("forged", self.read("r.jsonl").decode().splitlines()[1].replace(
+            '"forgotten":1', '"forgotten":9').replace("k-means", "k\x1bmeans"))
+        done = self.run_with(3, "receipt", "show", "forged")
+        self.assertIn("Signature: does not match.", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_other_requests(self):
+        self.fit()
+        write_people(self.path("new.csv"), [200])
+        self.output("learn", "s.store", "new.csv", "--id", "id", "--owner", "user")
+        self.output("update", "s.store", "new.csv", "--id", "id", "--yes", "--owner", "user")
+        self.output("rekey", "s.store", "--yes")
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "b")
+        self.output("publish", "s.store", "--model", "b", "-o", "b.model")
+        self.output("drop", "s.store", "--model", "b", "--yes")
+        for number, words in enumerate(("Nothing was forgotten.", "the rows were not forgotten.",
+                                        "fitted again with new random seeds", "A model was added.",
+                                        "written to a file for prediction", "A model was removed."), 1):
+            said = self.output("receipt", "show", "s.store", str(number))
+            self.assertIn(words, said)
+            self.assertNotIn("?", said)
+            self.assertNotIn("had the rows never been there", said)
 
 
 class Lists(ProgramTest):

@@ -96,7 +96,11 @@ static int read_fit_choices(choices *c, int n_arguments, char **arguments) {
         return cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
                          "store that is one file",
                          c->family->name);
-    code = c->family->ask(c->of_family, &c->asked);
+    /* Of ranks, some may not see a file. Where one looks for all, a file that is missing is said
+     * before options that are. */
+    for (size_t i = 0; cli_group() == NULL && i < c->data_paths.n; i++)
+        CLI_THEN(code, cli_find_data(c->data_paths.items[i]));
+    CLI_THEN(code, c->family->ask(c->of_family, &c->asked));
     if (code != CLI_DONE)
         return code;
     c->params = c->of_family;

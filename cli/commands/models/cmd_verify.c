@@ -1,13 +1,15 @@
-/* efface verify: fits every model anew and compares. */
+/* efface verify: fits every model again and compares. */
 #include "commands/models/on_models.h"
 #include "input/stores.h"
 #include "output/json_writer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct verdict {
     efface_stored_model model;
+    uint64_t n_rows;
     efface_difference difference;
 } verdict;
 
@@ -20,6 +22,7 @@ static void print_json_verdicts(const verdict *verdicts, size_t n, bool identica
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", verdicts[i].model.name);
         cli_json_bool(&json, "identical", difference->identical != 0);
+        cli_json_whole(&json, "rows", verdicts[i].n_rows);
         cli_json_text(&json, "digest", cli_hex_of(verdicts[i].model.digest).text);
         if (difference->identical == 0) {
             cli_json_text(&json, "what", difference->what);
@@ -36,8 +39,9 @@ static void print_verdict(const verdict *v) {
     cli_paint(stdout, identical ? 32 : 31);
     fputs(identical ? "identical" : "DIFFERENT", stdout);
     cli_unpaint(stdout);
-    printf("%s a fresh fit; digest %s\n", identical ? " to" : " from",
-           cli_hex_of(v->model.digest).text);
+    printf("%s a model fitted now to the %" PRIu64 " row%s that %s left; digest %s\n",
+           identical ? " to" : " from", v->n_rows, v->n_rows == 1 ? "" : "s",
+           v->n_rows == 1 ? "is" : "are", cli_hex_of(v->model.digest).text);
     if (!identical && strcmp(v->difference.what, "method") == 0)
         puts("  the definition of its method has changed since its fit; the next request that\n  "
              "writes fits it again");
@@ -53,8 +57,12 @@ static int compare_model(efface_store *store, verdict *v, unsigned step, unsigne
     if (n_steps > 1)
         snprintf(what, sizeof what, "verifying %s (%u of %u)", v->model.name, step + 1, n_steps);
     cli_progress_begin(what);
-    const efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
+    efface_store_info info;
+    efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
     cli_progress_end();
+    if (status == EFFACE_OK)
+        status = efface_store_get_info(store, &info, &error);
+    v->n_rows = status == EFFACE_OK ? info.n_rows : 0;
     return cli_outcome(status, &error);
 }
 
@@ -101,13 +109,13 @@ const cli_command cli_verify = {
     "verify",
     "fit every model again and compare it byte by byte",
     "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
-    "Fits every model again to the rows of the store, with its parameters and seed,\n"
+    "Fits every model again to the rows that are left, with its parameters and seed,\n"
     "and compares it byte by byte with the model in the store. They must be\n"
     "identical, even after rows were forgotten or learned.\n"
     "  --model NAME   only this model\n"
     "  --wait SECONDS how long to wait for a busy store (5)\n"
-    "  --json         as JSON: identical, and models with name, identical and digest;\n"
-    "                 for a model that differs also what and where\n"
+    "  --json         as JSON: identical, and models with name, identical, rows and\n"
+    "                 digest; for a model that differs also what and where\n"
     "Takes as long as fitting. efface check is faster and looks for damage.\n"
     "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
     "6 damaged.\n"

@@ -2,11 +2,23 @@
 #include "commands/rows/change_report.h"
 
 #include "output/json_writer.h"
+#include "output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void json_missing(cli_json *json, const char *key, const cli_wanted *wanted,
+                         const cli_ids *ids) {
+    for (size_t i = 0; i < ids->n; i++) {
+        const cli_token name = {.number = ids->items[i],
+                                .text = cli_wanted_text(wanted, ids->items[i])};
+        cli_json_open(json, NULL, '{');
+        cli_json_token(json, key, &name);
+        cli_json_close(json);
+    }
+}
 
 static void print_json_change(const cli_change *change, const efface_store_report *report) {
     cli_json json = cli_json_object(stdout);
@@ -18,6 +30,10 @@ static void print_json_change(const cli_change *change, const efface_store_repor
         cli_json_whole(&json, "requested", report->n_requested);
         cli_json_whole(&json, "forgotten", report->n_forgotten);
         cli_json_whole(&json, "missing", report->n_missing);
+        cli_json_open(&json, "not_found", '[');
+        json_missing(&json, "id", change->wanted, &change->missing->rows);
+        json_missing(&json, "owner", change->wanted, &change->missing->owners);
+        cli_json_close(&json);
         cli_json_bool(&json, "dry_run", change->look);
     }
     if (report->new_ids != NULL) {
@@ -48,12 +64,13 @@ static void print_json_change(const cli_change *change, const efface_store_repor
     cli_json_close_all(&json);
 }
 
-static void print_new_ids(const efface_store_report *report) {
+static void print_new_ids(const efface_store_report *report, bool among_texts) {
     enum { MAX_IDS = 10 };
     const uint64_t n = report->n_learned < MAX_IDS ? report->n_learned : MAX_IDS;
     printf("new ids:");
     for (uint64_t i = 0; i < n; i++)
-        printf("%s %" PRIu64, i > 0 ? "," : "", report->new_ids[i]);
+        printf("%s %s%" PRIu64, i > 0 ? "," : "", among_texts ? CLI_NUMBER_MARK : "",
+               report->new_ids[i]);
     if (n < report->n_learned)
         printf(" and %" PRIu64 " more", report->n_learned - n);
     putchar('\n');
@@ -75,7 +92,7 @@ static void print_text_change(const cli_change *change, const efface_store_repor
         printf("; receipt %" PRIu64, report->receipt);
     printf("; %.3f s\n", report->seconds);
     if (report->new_ids != NULL && report->n_learned > 0)
-        print_new_ids(report);
+        print_new_ids(report, change->among_texts);
     for (uint32_t i = 0; i < report->n_models; i++) {
         const efface_model_report *const model = &report->models[i];
         const efface_report *const r = &model->report;

@@ -4,6 +4,7 @@
 #define CLI_CHANGE_REPORT_H
 
 #include "input/stores.h"
+#include "input/wanted.h"
 #include "output/fresh_file.h"
 
 /* What the command line says of the receipt and of waiting. */
@@ -31,6 +32,9 @@ typedef struct cli_change {
     cli_change_kind kind;
     bool look; /* nothing was changed */
     bool json;
+    bool among_texts;         /* ids of the store are texts, but new ones are numbers */
+    const cli_wanted *wanted; /* of a request to forget, and who of them is not there */
+    const cli_missing *missing;
 } cli_change;
 
 void cli_print_change(const cli_change *change, const efface_store_report *report);

@@ -4,7 +4,6 @@
 #include "input/wanted.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 typedef struct choices {
     const char *store_path;
@@ -31,39 +30,77 @@ static int read_forget_choices(choices *c, int n_arguments, char **arguments) {
     return code;
 }
 
-/* Sends the request or, with `look`, only asks what it would do. */
-static int send_request(efface_store *store, const cli_wanted *wanted,
-                        const efface_request *request, bool look, efface_store_report *report) {
+/* What a request came to. */
+typedef struct outcome {
+    efface_store_report report;
+    cli_missing missing; /* who is not there, where that is allowed */
+} outcome;
+
+static void free_outcome(outcome *o) {
+    efface_store_report_free(&o->report);
+    cli_missing_free(&o->missing);
+}
+
+static efface_status send_as(efface_store *store, const efface_request *request, bool look,
+                             efface_store_report *report, efface_error *error) {
+    cli_progress_begin(look ? "looking" : "forgetting");
+    const efface_status status =
+        (look ? efface_store_preview : efface_store_forget)(store, request, report, error);
+    cli_progress_end();
+    return status;
+}
+
+/* Sends the request or, with `look`, only asks what it would do. Who is missing can be told only
+ * before the others are gone; so they are skipped in a second try. */
+static int send_request(const choices *c, efface_store *store, const cli_wanted *wanted, bool look,
+                        outcome *o) {
+    efface_request request = cli_wanted_request(wanted, EFFACE_MISSING_FAIL);
     efface_error error;
-    memset(report, 0, sizeof *report);
-    if (request->n_ids + request->n_owners == 0) {
+    *o = (outcome){.report = {.n_requested = 0}};
+    if (request.n_ids + request.n_owners == 0) {
         cli_say("no row was named: there is nothing to forget");
         return CLI_DONE;
     }
-    cli_progress_begin(look ? "looking" : "forgetting");
-    const efface_status status =
-        (look ? efface_store_preview : efface_store_forget)(store, request, report, &error);
-    cli_progress_end();
-    if (status == EFFACE_OK)
+    efface_status status = send_as(store, &request, look, &o->report, &error);
+    if (status == EFFACE_E_NOT_FOUND && c->skip_missing) {
+        (void)cli_find_missing(wanted, store, &o->missing);
+        request.missing = EFFACE_MISSING_SKIP;
+        status = send_as(store, &request, look, &o->report, &error);
+    } else if (status == EFFACE_E_NOT_FOUND) {
+        return cli_wanted_missing(wanted, store, &error, "; nothing was changed",
+                                  "; nothing was changed (--skip-missing forgets the others)");
+    }
+    return cli_outcome(status, &error);
+}
+
+/* Names those who were skipped. It is a failure if nobody else was named. */
+static int say_skipped(const choices *c, efface_store *store, const cli_wanted *wanted,
+                       const outcome *o) {
+    const uint64_t n_missing = o->report.n_missing;
+    const bool all = n_missing > 0 && n_missing == o->report.n_requested;
+    const bool named = o->missing.rows.n + o->missing.owners.n > 0;
+    if (all && !named)
+        return cli_not_found("not found: none of those who were named");
+    if (!named)
         return CLI_DONE;
-    if (status != EFFACE_E_NOT_FOUND)
-        return cli_report_error(&error);
-    return cli_wanted_missing(wanted, store, &error,
-                              "; nothing was changed (--skip-missing forgets the others)");
+    return cli_say_missing(&o->missing, wanted, store, all,
+                           !all         ? ""
+                           : c->dry_run ? "; nobody will be forgotten"
+                                        : "; nobody was forgotten, and no model was changed");
 }
 
 /* Asks with the numbers in the question: nobody knows before how many rows an owner has. */
-static int confirm_forget(const choices *c, efface_store *store, const cli_wanted *wanted,
-                          const efface_request *request) {
-    efface_store_report report;
+static int confirm_forget(const choices *c, efface_store *store, const cli_wanted *wanted) {
+    outcome o;
     uint32_t n_hard = 0;
-    const int code = send_request(store, wanted, request, true, &report);
+    int code = send_request(c, store, wanted, true, &o);
+    CLI_THEN(code, say_skipped(c, store, wanted, &o));
+    for (uint32_t i = 0; code == CLI_DONE && i < o.report.n_models; i++)
+        n_hard += o.report.models[i].report.action != EFFACE_ACTION_ADJUSTED;
+    const uint64_t n = o.report.n_forgotten, n_models = o.report.n_models;
+    free_outcome(&o);
     if (code != CLI_DONE)
         return code;
-    for (uint32_t i = 0; i < report.n_models; i++)
-        n_hard += report.models[i].report.action != EFFACE_ACTION_ADJUSTED;
-    const uint64_t n = report.n_forgotten, n_models = report.n_models;
-    efface_store_report_free(&report);
     return cli_ask("Forget %" PRIu64 " row%s of %s, in %" PRIu64 " model%s (%" PRIu32
                    " must be repaired)?",
                    n, n == 1 ? "" : "s", c->store_path, n_models, n_models == 1 ? "" : "s", n_hard)
@@ -72,17 +109,23 @@ static int confirm_forget(const choices *c, efface_store *store, const cli_wante
 }
 
 static int send_and_print(const choices *c, efface_store *store, const cli_wanted *wanted,
-                          const efface_request *request) {
-    const cli_change change = {.kind = CLI_FORGOTTEN, .look = c->dry_run, .json = c->json};
-    efface_store_report report;
+                          bool asked) {
+    outcome o = {.report = {.n_requested = 0}};
     cli_fresh list;
     int code = cli_fresh_open(&list, c->change.list);
-    CLI_THEN(code, send_request(store, wanted, request, c->dry_run, &report));
+    CLI_THEN(code, send_request(c, store, wanted, c->dry_run, &o));
     if (code == CLI_DONE) {
-        cli_print_change(&change, &report);
-        code = cli_write_hashes(&list, &report);
-        efface_store_report_free(&report);
+        const cli_change change = {.kind = CLI_FORGOTTEN,
+                                   .look = c->dry_run,
+                                   .json = c->json,
+                                   .wanted = wanted,
+                                   .missing = &o.missing};
+        cli_print_change(&change, &o.report);
+        code = cli_write_hashes(&list, &o.report);
+        if (!asked)
+            CLI_THEN(code, say_skipped(c, store, wanted, &o));
     }
+    free_outcome(&o);
     cli_fresh_abandon(&list);
     return code;
 }
@@ -90,11 +133,9 @@ static int send_and_print(const choices *c, efface_store *store, const cli_wante
 static int forget_wanted(const choices *c, efface_store *store, bool ask) {
     cli_wanted wanted;
     int code = cli_read_who(&c->who, store, &wanted);
-    const efface_request request =
-        cli_wanted_request(&wanted, c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL);
     if (ask)
-        CLI_THEN(code, confirm_forget(c, store, &wanted, &request));
-    CLI_THEN(code, send_and_print(c, store, &wanted, &request));
+        CLI_THEN(code, confirm_forget(c, store, &wanted));
+    CLI_THEN(code, send_and_print(c, store, &wanted, ask));
     cli_wanted_free(&wanted);
     return code;
 }
@@ -128,7 +169,7 @@ const cli_command cli_forget = {
     "           [OPTIONS]\n"
     "Forgets rows, in the store and in every model. If one row is missing, it forgets\n"
     "none. You can repeat and combine the options that name rows.\n" CLI_WHO_HELP
-    "  --skip-missing       if some do not exist, forget the others\n"
+    "  --skip-missing       if some do not exist, forget the others and name these\n"
     "  --dry-run            say what will be done, and change nothing\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
@@ -136,10 +177,10 @@ const cli_command cli_forget = {
     "  --list FILE          write the hashes of the forgotten ids to a new file\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --yes                do not ask; needed if there is no terminal\n"
-    "  --json               as JSON: requested, forgotten, missing, models\n"
-    "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
+    "  --json               as JSON: requested, forgotten, missing, not_found, models\n"
+    "Exit codes: 0 done, 2 usage or no --yes, 4 not found (with --skip-missing:\n"
+    "nobody at all), 5 busy, 6 damaged.\n"
     "examples: efface forget people.store --id 17,42 --yes\n"
-    "          efface forget people.store --owner p123 --dry-run\n"
     "          efface forget people.store --from requests.txt --skip-missing --yes\n",
     .run = run_forget,
 };

@@ -30,7 +30,8 @@ static void add_owner(void *context, uint64_t number, const char *text, uint64_t
     o->items = items;
     char *const copy = text != NULL ? strdup(text) : NULL;
     o->no_memory = o->no_memory || (text != NULL && copy == NULL);
-    o->items[o->n++] = (owner){{.number = number, .text = copy}, copy, n_rows};
+    const bool of_text = o->info.owners == EFFACE_IDS_TEXT;
+    o->items[o->n++] = (owner){{.number = number, .text = copy, .of_text = of_text}, copy, n_rows};
 }
 
 /* Who has most comes first; then numbers before texts. */
@@ -138,7 +139,8 @@ const cli_command cli_owners = {
     "usage: efface owners STORE [-o FILE] [OPTIONS]\n"
     "Lists the owners of rows and the number of their rows, the largest number first.\n"
     "Also counts the rows without an owner. If the store keeps texts (fit\n"
-    "--keep-texts), owners that are texts are shown as texts, else as numbers.\n"
+    "--keep-texts), owners that are texts are shown as texts, else as number:N, which\n"
+    "other commands take.\n"
     "  -o FILE              write to FILE.csv or FILE.json; - is standard output\n"
     "  --format text|csv|json   the format, if the name of FILE does not show it\n"
     "  --wait SECONDS       how long to wait for a busy store (5)\n"

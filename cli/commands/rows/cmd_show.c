@@ -51,6 +51,8 @@ static int find_text(efface_store *store, efface_text_kind kind, uint64_t number
     }
     if (kind != EFFACE_TEXT_LABEL && !cli_wanted_has(wanted, number))
         s->unknown_texts = true;
+    token->of_text = (kind == EFFACE_TEXT_ID && s->info.ids == EFFACE_IDS_TEXT) ||
+                     (kind == EFFACE_TEXT_OWNER && s->info.owners == EFFACE_IDS_TEXT);
     return CLI_DONE;
 }
 
@@ -64,7 +66,7 @@ static int read_shown_rows(efface_store *store, const cli_wanted *wanted, shown 
     efface_error error;
     const efface_status status = efface_store_find(store, &request, &s->data, &error);
     if (status == EFFACE_E_NOT_FOUND)
-        return cli_wanted_missing(wanted, store, &error, "");
+        return cli_wanted_missing(wanted, store, &error, "", "");
     if (status != EFFACE_OK)
         return cli_report_error(&error);
     const size_t n = efface_data_n_rows(s->data);
@@ -348,7 +350,7 @@ const cli_command cli_show = {
     "Shows the data of a person: the rows with the names of columns, owner, weight\n"
     "and class, and the models that use them. You can repeat and combine the options\n"
     "that name rows. Ids and owners that are texts are shown as texts if the store\n"
-    "keeps texts (fit --keep-texts) or if you name them here; else as numbers.\n" CLI_WHO_HELP
+    "keeps texts (fit --keep-texts) or if you name them here; else as number:N.\n" CLI_WHO_HELP
     "  -o FILE              write the rows to FILE.csv or FILE.json; - is standard\n"
     "                       output\n"
     "  --format text|csv|json   the format, if the name of FILE does not show it\n"

@@ -2,27 +2,48 @@
 #include "commands/rows/data_change.h"
 
 #include "input/asking.h"
+#include "input/secrets.h"
+#include "output/output.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+/* New ids are numbers, where the others may be texts. */
+typedef struct new_ids {
+    const uint64_t *items;
+    bool among_texts;
+} new_ids;
+
 static void write_id(FILE *out, const void *list, uint64_t number) {
-    const uint64_t *const ids = list;
-    fprintf(out, "%" PRIu64, ids[number]);
+    const new_ids *const ids = list;
+    char text[32];
+    cli_format_token(text, &(cli_token){.number = ids->items[number], .of_text = ids->among_texts});
+    fputs(text, out);
 }
 
 /* The new ids and the list of the receipt go to files that were begun before the change. */
-static int write_files(efface_store_report *report, cli_fresh *ids, cli_fresh *list) {
+static int write_files(efface_store_report *report, bool among_texts, cli_fresh *ids,
+                       cli_fresh *list) {
     const uint64_t n_ids = report->new_ids != NULL ? report->n_learned : 0;
-    const int code = cli_fresh_finish(ids, write_id, report->new_ids, n_ids);
+    const new_ids made = {report->new_ids, among_texts};
+    const int code = cli_fresh_finish(ids, write_id, &made, n_ids);
     const int listed = cli_write_hashes(list, report);
     return code != CLI_DONE ? code : listed;
+}
+
+static bool has_text_ids(const efface_store *store) {
+    efface_load_options options;
+    efface_store_load_options(store, &options);
+    const bool texts = options.ids == EFFACE_IDS_TEXT;
+    cli_wipe(&options, sizeof options);
+    return texts;
 }
 
 static int send_rows(const cli_data_change *c, efface_store *store, const efface_data *data,
                      const efface_texts *texts) {
     const bool learns = c->kind == CLI_LEARNED;
-    const cli_change change = {.kind = c->kind, .json = c->json};
+    const cli_change change = {
+        .kind = c->kind, .json = c->json, .among_texts = has_text_ids(store)};
     efface_store_report report;
     efface_error error;
     cli_fresh ids, list;
@@ -38,7 +59,7 @@ static int send_rows(const cli_data_change *c, efface_store *store, const efface
         cli_progress_end();
         if (status == EFFACE_OK) {
             cli_print_change(&change, &report);
-            code = write_files(&report, &ids, &list);
+            code = write_files(&report, change.among_texts, &ids, &list);
             efface_store_report_free(&report);
         } else {
             code = cli_report_named(&error, texts);

@@ -59,5 +59,7 @@ void cli_format_value(char text[32], float value, double offset) {
 
 void cli_say_no_texts(const efface_store_info *info) {
     if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
-        cli_say("the store keeps no texts: ids and owners that were texts are shown as numbers");
+        cli_say(
+            "the store keeps no texts: ids and owners that were texts are shown as number:N, and "
+            "can be named so");
 }

@@ -5,6 +5,7 @@
 #include "output/json_writer.h"
 #include "ranks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,13 @@ static int share_findings(findings *f) {
     return code;
 }
 
-static void print_damage(const findings *f, const findings *notes, bool as_json) {
+static void put_count(uint64_t n, const char *what, const char *behind) {
+    printf("%" PRIu64 " %s%s%s", n, what, n == 1 ? "" : "s", behind);
+}
+
+/* `info` is NULL if the store cannot say what it has. */
+static void print_damage(const findings *f, const findings *notes, const efface_store_info *info,
+                         bool as_json) {
     if (!as_json) {
         for (size_t i = 0; i < f->n; i++) {
             /* SQLite says several things at once. */
@@ -75,14 +82,23 @@ static void print_damage(const findings *f, const findings *notes, bool as_json)
                 putchar('\n');
             }
         }
-        if (f->n == 0)
-            puts("no damage");
+        if (f->n == 0 && info != NULL) {
+            fputs("no damage; ", stdout);
+            put_count(info->n_rows, "row", ", ");
+            put_count(info->n_models, "model", ", ");
+            put_count(info->n_receipts, "receipt", " checked\n");
+        }
         for (size_t i = 0; i < notes->n; i++)
             printf("note: %s\n", notes->problems[i]);
         return;
     }
     cli_json json = cli_json_object(stdout);
     cli_json_bool(&json, "damaged", f->n > 0);
+    if (info != NULL) {
+        cli_json_whole(&json, "rows", info->n_rows);
+        cli_json_whole(&json, "models", info->n_models);
+        cli_json_whole(&json, "receipts", info->n_receipts);
+    }
     cli_json_open(&json, "problems", '[');
     for (size_t i = 0; i < f->n; i++)
         cli_json_text(&json, NULL, f->problems[i]);
@@ -143,7 +159,11 @@ static int check_store(efface_store *store, const char *public_key, findings *f,
         return code;
     if (f->no_memory || notes->no_memory)
         return cli_out_of_memory();
-    print_damage(f, notes, as_json);
+    efface_store_info info;
+    const bool known = efface_store_get_info(store, &info, &error) == EFFACE_OK;
+    if (!known && f->n == 0)
+        return cli_report_error(&error);
+    print_damage(f, notes, known ? &info : NULL, as_json);
     advise(f);
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
@@ -173,12 +193,13 @@ const cli_command cli_check = {
     "look for damage in a store",
     "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
     "Looks for damage in the file, in the rows and in the state of every model.\n"
-    "Prints a line for each problem, or \"no damage\". A note is not damage, but worth\n"
-    "knowing. check does not compare models with a fresh fit: efface verify does.\n"
+    "Prints a line for each problem, or \"no damage\" and how much was looked at: rows,\n"
+    "models, and receipts, which must be a chain. A note is not damage, but worth\n"
+    "knowing. efface verify compares the models with a fit to the rows.\n"
     "  --public-key FILE  check also that the receipts and their number are signed\n"
     "                     with the secret key of this public key\n"
     "  --wait SECONDS     how long to wait for a busy store (5)\n"
-    "  --json             as JSON: damaged, problems and notes\n"
+    "  --json             as JSON: damaged, rows, models, receipts, problems, notes\n"
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged, or receipts\n"
     "are not signed with the key.\n"
     "example: efface check people.store\n",

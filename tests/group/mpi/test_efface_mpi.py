@@ -152,7 +152,7 @@ class Law(RanksTest):
             self.assertEqual(info[key], plain[key], key)
         self.assertEqual(info["parts"], other)
         self.assertEqual(sum(info["part_rows"]), info["rows"])
-        self.assertEqual(self.ranks(other, "check", store).stdout, "no damage\n")
+        self.assertTrue(self.ranks(other, "check", store).stdout.startswith("no damage; "))
 
 
 class Files(RanksTest):
