@@ -708,12 +708,14 @@ def verify_receipts(receipts: Iterable[str], public_key: bytes | None = None) ->
     receipts : iterable of str
         Lines of JSON, in order. The first may have any number.
     public_key : bytes, optional
-        Every receipt must be signed with the secret key of this key.
+        Every receipt must be signed with the secret key of this key. Without it, a receipt that is
+        not signed is not reported, and proves nothing to others: anyone can have written it.
 
     Returns
     -------
     list of str
-        A sentence for each receipt that is missing, doubled, out of order, changed or not signed.
+        A sentence for each receipt that is missing, doubled, out of order or changed, or whose
+        signature does not match.
     """
     problems = _efface.verify_receipts(tuple(receipts), public_key)
     return [f"line {line}: {problem}" for line, problem in problems]

@@ -70,7 +70,8 @@ function chainCheck(name) {
         event.preventDefault();
         const text = key.value.trim();
         check(out, `v1/stores/${path(name)}/receipts/verify`, text, {}, 'The receipts are a chain: '
-            + `none is missing, doubled or changed.${text ? ' Each is signed with this key.' : ''}`);
+            + `none is missing, doubled or changed.${text ? ' Each is signed with this key.'
+                : ' Signatures were not looked at.'}`);
     };
     return more('Check that no receipt is missing or changed', el('form', { class: 'card',
         novalidate: true, on: { submit } },
@@ -89,8 +90,11 @@ async function check(out, at, key, body, good) {
     try {
         const answer = await ask(at, key ? { ...body, public_key: key } : body);
         replace(out, answer.valid ? notice('good', el('p', null,
-            el('strong', null, 'Valid. '), good))
-            : notice('bad', el('p', null, el('strong', null, 'Not valid. ')),
+            el('strong', null, key ? 'Valid. ' : 'In order. '), good))
+            : notice('bad', el('p', null, el('strong', null,
+                answer.signature === 'not signed' ? 'Not signed. '
+                    : answer.signature === 'does not match' ? 'The signature does not match. '
+                        : 'Not valid. ')),
                 el('ul', null, (answer.problems || []).map((text) => el('li', null, text)))));
     } catch (refusal) {
         replace(out, notice('bad', el('p', null, inWords(refusal))));
@@ -164,7 +168,8 @@ export async function showReceipt({ main, parts, signal, may }) {
                     ['Digest of the receipt before', /^0+$/.test(receipt.previous)
                         ? 'none: this is the first receipt' : digest(receipt.previous, true)],
                     ['Signed', receipt.signature
-                        ? ['by ', digest(receipt.public_key, true)] : 'no'],
+                        ? ['with the key ', digest(receipt.public_key, true)]
+                        : 'no: nothing shows who made it'],
                 ]),
                 el('p', { class: 'hint' }, 'A receipt has no ids and no values of rows: ids are in '
                     + 'the root as keyed hashes.')),

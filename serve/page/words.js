@@ -87,9 +87,11 @@ export function cost(models, done) {
     const whose = (count) => (n === 1 ? 'The model' : count === n ? `All ${n} models`
         : `${count} of ${n} models`);
     const were = (count) => (done ? (count === 1 ? 'was' : 'were') : 'will be');
-    return [['adjusted', 'adjusted: the share of the rows is taken out, and no other row is needed.'],
-        ['repaired', 'repaired: the part that the rows had shaped is computed again.'],
-        ['refitted', 'fitted again from scratch.']]
+    const was = done ? 'was' : 'will be';
+    return [['adjusted', `adjusted: the part of the rows ${was} subtracted from its sums, and no `
+        + `other row ${was} needed.`],
+    ['repaired', `repaired: what the rows had shaped ${was} computed again without them.`],
+    ['refitted', 'fitted again from scratch, without the rows.']]
         .map(([name, text]) => [models.filter((model) => model.action === name).length, text])
         .filter(([count]) => count > 0)
         .map(([count, text]) => `${whose(count)} ${were(count)} ${text}`).join(' ');

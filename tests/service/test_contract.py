@@ -152,7 +152,8 @@ class ContractTest(ServiceTest):
         for limit in (0, 1001, "x", 1.5):
             self.post(STORE + "/find", {"ids": [3], "limit": limit}, 400)
         preview = self.post(STORE + "/preview", {"ids": [3], "owner_keys": ["u7"]})
-        self.assertEqual((preview["rows"], preview["missing"]), (5, 0))
+        self.assertEqual((preview["rows"], preview["missing"], preview["dry_run"]), (5, 0, True))
+        self.assertTrue(all("will " in model["reason"] for model in preview["models"]))
         done = self.post(STORE + "/forget", {"ids": [3, "4"], "hashes": True})
         self.assertEqual((done["forgotten"], done["receipt"]), (2, 1))
         self.assertEqual(len(done["hashes"]), 2)

@@ -123,7 +123,7 @@ class ForgetTest(PageTest):
         browser.go("#/receipts")
         browser.press("Check that no receipt is missing or changed")
         for key, words in (("12", "A public key has 64 hexadecimal digits."),
-                           ("0" * 64, "Not valid."),
+                           ("0" * 64, "The signature does not match."),
                            (self.receipts()[0]["public_key"], "Each is signed with this key.")):
             browser.fill("#chain-key", key)
             browser.press("Check")

@@ -223,14 +223,21 @@ class ReceiptsTest(ReadsTest):
         self.start()
         self.assertEqual(self.good(self.checked("read").get("/v1/stores/people/receipts")),
                          {"receipts": [], "of": 0})
-        self.assertEqual(self.verdict({}), {"valid": True, "problems": []})
+        self.assertEqual(self.verdict({}),
+                         {"valid": True, "signature": "not signed", "problems": []})
 
     def test_unsigned_chain(self):
         self.forget(1, 2, 3)
         line = self.lines()[1].decode()
         self.start()
-        self.assertEqual(self.verdict({}), {"valid": True, "problems": []})
-        self.assertTrue(self.verdict({"receipt": line})["valid"])
+        self.assertEqual(self.verdict({}),
+                         {"valid": True, "signature": "not signed", "problems": []})
+        self.assertEqual(self.verdict({"receipt": line}), {
+            "valid": False, "signature": "not signed",
+            "problems": ["the receipt is not signed: anyone can have written it"]})
+        for body in ({"receipt": line}, {}):
+            self.assertEqual(self.verdict({**body, "public_key": "0" * 64})["signature"],
+                             "not signed")
         self.assertFalse(self.verdict({"receipt": "{}"})["valid"])
         self.assertFalse(self.verdict({"receipt": line, "public_key": "0" * 64})["valid"])
         self.assertFalse(self.verdict({"public_key": "0" * 64})["valid"])
@@ -242,13 +249,17 @@ class ReceiptsTest(ReadsTest):
         self.forget(1, 2, 3, options=("--sign", "secret"))
         line = self.lines()[1].decode()
         self.start()
-        good = {"valid": True, "problems": []}
+        good = {"valid": True, "signature": "valid", "problems": []}
         self.assertEqual(self.verdict({"public_key": key}), good)
         self.assertEqual(self.verdict({"public_key": key.upper()}), good)
         self.assertEqual(self.verdict({"receipt": line, "public_key": key}), good)
-        self.assertEqual(self.verdict({"receipt": line}), good)
+        self.assertEqual(self.verdict({"receipt": line})["signature"], "not compared")
+        self.assertFalse(self.verdict({"receipt": line})["valid"])
+        self.assertEqual(self.verdict({})["signature"], "not compared")
         other = "1" + key[1:] if key[0] != "1" else "2" + key[1:]
-        self.assertFalse(self.verdict({"public_key": other})["valid"])
+        for body in ({"receipt": line}, {}):
+            found = self.verdict({**body, "public_key": other})
+            self.assertEqual((found["valid"], found["signature"]), (False, "does not match"))
         changed = line.replace('"forgotten":1', '"forgotten":2')
         self.assertNotEqual(changed, line)
         self.assertFalse(self.verdict({"receipt": changed})["valid"])

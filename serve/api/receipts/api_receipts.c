@@ -111,11 +111,37 @@ static void name_damaged(efface_store *store, uint64_t n_receipts, json_t *probl
     }
 }
 
+static const char no_match[] = "does not match", not_compared[] = "not compared",
+                  not_signed[] = "not signed";
+
+/* What there is to say of the signature of a line, of which it is known whether it has one and
+ * whether anything is wrong with it. */
+static const char *signature_of(const char *line, const unsigned char *key) {
+    efface_error error;
+    if (strstr(line, "\"signature\":\"") == NULL)
+        return not_signed;
+    if (key == NULL)
+        return not_compared;
+    return efface_receipt_verify(line, key, &error) == EFFACE_OK ? "valid" : no_match;
+}
+
+/* Of the last receipt of a store. */
+static const char *last_signature(efface_store *store, uint64_t n_receipts,
+                                  const unsigned char *key) {
+    char *line = NULL;
+    efface_error error;
+    const char *const found = efface_store_receipt(store, n_receipts, &line, &error) == EFFACE_OK
+                                  ? signature_of(line, key)
+                                  : not_signed;
+    efface_text_free(line);
+    return found;
+}
+
 /* Checks all receipts of a store. The library checks them against the head of the store first, and
  * against the key then: so a key of zeros, with which nothing is signed, checks the former alone.
  */
 static efface_status check_all(const sv_room *room, const unsigned char *key, json_t *problems,
-                               efface_error *error) {
+                               const char **signature, efface_error *error) {
     static const unsigned char no_key[EFFACE_PUBLIC_KEY_BYTES];
     efface_store *store = NULL;
     efface_store_info info;
@@ -128,6 +154,9 @@ static efface_status check_all(const sv_room *room, const unsigned char *key, js
         } else if (status == EFFACE_E_FORMAT && key != NULL) {
             add_problem(problems, "the receipts, or their number, were not signed with this key");
         }
+        *signature = last_signature(store, info.n_receipts, key);
+        if (status == EFFACE_E_FORMAT && key != NULL && strcmp(*signature, "valid") == 0)
+            *signature = no_match; /* of one before, or of their number */
         if (status == EFFACE_E_CORRUPT || status == EFFACE_E_FORMAT)
             status = EFFACE_OK;
     }
@@ -135,9 +164,16 @@ static efface_status check_all(const sv_room *room, const unsigned char *key, js
     return status;
 }
 
+/* A line by itself is vouched for by its signature alone. */
 static efface_status check_line(const char *line, const unsigned char *key, json_t *problems,
-                                efface_error *error) {
-    return efface_receipts_verify(&line, 1, key, add_found, problems, error);
+                                const char **signature, efface_error *error) {
+    const efface_status status = efface_receipts_verify(&line, 1, key, add_found, problems, error);
+    *signature = signature_of(line, key);
+    if (key == NULL && *signature == not_signed)
+        add_problem(problems, "the receipt is not signed: anyone can have written it");
+    else if (key == NULL)
+        add_problem(problems, "the key that the receipt names was not compared: give public_key");
+    return status;
 }
 
 /* The key of a request; false, with a reply, if it is none. */
@@ -186,12 +222,14 @@ sv_when sv_post_verify_receipts(sv_request *request) {
     efface_error error;
     if (body != NULL && is_check(request, body) && read_key(request, body, bytes, &key)) {
         const char *const line = json_string_value(json_object_get(body, "receipt"));
-        const efface_status status = line != NULL ? check_line(line, key, problems, &error)
-                                                  : check_all(request->room, key, problems, &error);
-        sv_reply_result(
-            request,
-            json_pack("{s:b,s:O}", "valid", json_array_size(problems) == 0, "problems", problems),
-            status, &error);
+        const char *signature = not_compared;
+        const efface_status status =
+            line != NULL ? check_line(line, key, problems, &signature, &error)
+                         : check_all(request->room, key, problems, &signature, &error);
+        sv_reply_result(request,
+                        json_pack("{s:b,s:s,s:O}", "valid", json_array_size(problems) == 0,
+                                  "signature", signature, "problems", problems),
+                        status, &error);
     }
     json_decref(problems);
     json_decref(body);

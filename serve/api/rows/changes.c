@@ -85,8 +85,9 @@ static json_t *describe_change(const change_task *t) {
 
 static json_t *describe_preview(const change_task *t) {
     const efface_store_report *const report = &t->queued.asked.report;
-    return json_pack("{s:o,s:o,s:o}", "rows", sv_json_count(report->n_forgotten), "missing",
-                     sv_json_count(report->n_missing), "models", describe_models(report, true));
+    return json_pack("{s:b,s:o,s:o,s:o}", "dry_run", 1, "rows", sv_json_count(report->n_forgotten),
+                     "missing", sv_json_count(report->n_missing), "models",
+                     describe_models(report, true));
 }
 
 static const char *word_of(efface_ids kind) {
