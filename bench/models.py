@@ -49,8 +49,8 @@ MODELS = [
     ("principal components", "components", "PCA", {}, MANY, None),
     ("segmented regression", "segmented", "SegmentedRegression", {"n_clusters": CLUSTERS, **SEED}, MANY,
      "number"),
-    ("forest that votes for a class", "forest --class", "ForestClassifier", SEED, SOME, "class"),
-    ("forest that predicts a number", "forest --target", "ForestRegressor", SEED, SOME, "number"),
+    ("forest that votes for a class", "forest --class COL", "ForestClassifier", SEED, SOME, "class"),
+    ("forest that predicts a number", "forest --target COL", "ForestRegressor", SEED, SOME, "number"),
 ]
 
 

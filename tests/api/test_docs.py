@@ -19,7 +19,7 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 Each page runs in an empty folder with the links build, examples and include, and the file
 people.csv, and must succeed; without a word on standard error, except for what the program efface
 says there. In the place of psql is psql_by_sqlite.py. A ```text block right after a ```sh block is what
-that block prints, but for times.
+a terminal shows of that block, with what goes to standard error, but for times.
 """
 import argparse
 import contextlib
@@ -137,10 +137,11 @@ def without_times(text):
 
 def run(what, command, folder, may_speak=False, output=None):
     """Runs a command; it must succeed and, unless it may, say nothing on standard error."""
-    result = subprocess.run(command, cwd=folder, text=True, capture_output=True,
+    result = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT if output is not None else subprocess.PIPE,
                             env=environment(folder))
     if result.returncode != 0 or result.stderr and not may_speak:
-        sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
+        sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr or ''}")
     if output is not None and without_times(result.stdout) != without_times(output):
         sys.exit(f"{what}: prints something else than the page shows:\n{result.stdout}")
     print(f"{what}: works")

@@ -16,7 +16,7 @@ WORDS = {
     r"anew": "again",
     r"memory is short": "out of memory",
     r"(is|are|was|were) counted of": "statistics of",
-    r"nothing else changed": "no other row is needed",
+    r"nothing else changed": "no other row was needed",
     r"untouched": "adjusted, unchanged",
     r"whoever": "anyone who, the person who",
     r"somebody": "someone, a person",
