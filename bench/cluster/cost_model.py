@@ -134,11 +134,11 @@ def compare(options, network):
             lines.append({"shape": [rows, columns, clusters], "what": f"{method}, fit",
                           "predicted": sum(parts.values()), "measured": run["fit"]["seconds"],
                           "parts": parts})
-            if run["untouched"]["n"]:
-                talk = message_formulas.untouched(2, columns)
-                lines.append({"shape": [rows, columns, clusters], "what": f"{method}, untouched",
+            if run["adjusted"]["n"]:
+                talk = message_formulas.adjusted(2, columns)
+                lines.append({"shape": [rows, columns, clusters], "what": f"{method}, adjusted",
                               "predicted": network.seconds(talk, 2),
-                              "measured": run["untouched"]["seconds"]})
+                              "measured": run["adjusted"]["seconds"]})
     return lines
 
 
@@ -152,8 +152,8 @@ def predict_large(options, core):
             lines.append({"method": method, "clusters": clusters, "parts": parts,
                           "rounds": talk.rounds(), "bytes": talk.got(),
                           "memory_bytes": memory(run, jury_bytes),
-                          "untouched_seconds": network.seconds(
-                              message_formulas.untouched(options.nodes, LARGE_COLUMNS),
+                          "adjusted_seconds": network.seconds(
+                              message_formulas.adjusted(options.nodes, LARGE_COLUMNS),
                               options.nodes)})
     return lines
 
@@ -174,12 +174,12 @@ def print_large(options, lines):
           f"{options.gigabits:g} Gbit/s, {options.latency_us:g} us; seconds\n")
     names = ["seeding", "starts", "passes", "messages"]
     print_table(["", *names, "all", "rounds", "MB a rank gets", "GB of memory",
-                 "an untouched request, ms"],
+                 "an adjusted request, ms"],
                 [[f"{line['method']}, k = {line['clusters']:,}",
                   *(f"{line['parts'][n]:.3g}" if n in line["parts"] else "-" for n in names),
                   f"{sum(line['parts'].values()):.3g}", f"{line['rounds']:,}",
                   f"{line['bytes'] / 1e6:.3g}", f"{line['memory_bytes'] / 1e9:.3g}",
-                  f"{1e3 * line['untouched_seconds']:.3g}"] for line in lines])
+                  f"{1e3 * line['adjusted_seconds']:.3g}"] for line in lines])
 
 
 def main():

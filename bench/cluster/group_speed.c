@@ -10,7 +10,7 @@
  *     method lloyd|quantized|pyramid|tree, passes N, threads N, candidates N
  *     family kmeans|sums|bayes|segmented
  *     requests N                        rows to forget, one by one
- *     only untouched|repaired|refitted  of these, those that do this to the model; others are left
+ *     only adjusted|repaired|refitted  of these, those that do this to the model; others are left
  *                                       out after a preview
  *     repeats N                         of a pass, which is timed by fits that differ in their
  *                                       number of passes; 0, as by default: it is not timed
@@ -350,7 +350,7 @@ static void put_result(const bench *b) {
     put_info(b);
     put_tally("join", &b->join);
     put_tally("fit", &b->fit);
-    put_tally("untouched", &b->actions[EFFACE_ACTION_ADJUSTED]);
+    put_tally("adjusted", &b->actions[EFFACE_ACTION_ADJUSTED]);
     put_tally("repaired", &b->actions[EFFACE_ACTION_REPAIRED]);
     put_tally("refitted", &b->actions[EFFACE_ACTION_REFITTED]);
     printf("}\n");

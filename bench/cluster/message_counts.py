@@ -27,7 +27,7 @@ MODELS = {
     "bayes": {"family": "bayes"},
     "segmented": {"family": "segmented"},
 }
-ACTIONS = ("untouched", "repaired", "refitted")
+ACTIONS = ("adjusted", "repaired", "refitted")
 
 
 def fail(name, run, what, predicted, measured):
@@ -52,7 +52,7 @@ def check_requests(name, run, requests):
     """Every request must be made of known steps; returns how often each was taken, by action."""
     known = {}
     steps = {action: [] for action in ACTIONS}
-    plain = message_formulas.untouched(run["ranks"], run["columns"]).counts
+    plain = message_formulas.adjusted(run["ranks"], run["columns"]).counts
     n_plain = 0
     for request in requests:
         key = json.dumps(request)
@@ -76,7 +76,7 @@ def measure(options):
                                         clusters=10, requests=options.requests, outlier=1,
                                         spread=spread, **model)
             check_fit(name, run, spread)
-            run["untouched_plainly"], run["steps"] = check_requests(name, run, requests)
+            run["adjusted_plainly"], run["steps"] = check_requests(name, run, requests)
             run["spread"] = spread
             digests.add(run["digest"])
             results.setdefault(name, []).append(run)

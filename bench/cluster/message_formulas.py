@@ -168,7 +168,7 @@ def fit(run, n_classes=8):
 
 # ------------------------------------------------------------------ requests
 
-def untouched(n_ranks, d):
+def adjusted(n_ranks, d):
     """A request for one row that changes nothing else."""
     return Talk().gather(n_ranks, ROW + 4 * d).end()
 

@@ -8,7 +8,7 @@ instructions by object file, so that waiting for other ranks, which happens insi
 count. Twice: with as many rows in all (they are shared out), and with as many rows for each rank.
 Prints the rank that does most. Instructions are those of the AVX2 kernels, as callgrind knows no
 wider ones. Only runs that do the same can be compared: it fails if fits made different numbers of
-passes, and requests are of one kind, those that repair a lloyd model and leave a pyramid untouched.
+passes, and requests are of one kind, those that repair a lloyd model and only adjust a pyramid.
 """
 import argparse
 import glob
@@ -20,7 +20,7 @@ import tempfile
 from group_runs import group_speed, print_table
 from message_formulas import partitions
 
-METHODS = {"lloyd": "repaired", "pyramid": "untouched"}  # and the requests that are counted
+METHODS = {"lloyd": "repaired", "pyramid": "adjusted"}  # and the requests that are counted
 COLUMNS, CLUSTERS, PLACES = 16, 10, 60
 
 

@@ -57,7 +57,7 @@ TERMS = [
     "deletions.",
     "**Speed-up**: a ratio of means, as the paper's numbers are: the mean time of retraining, divided by the "
     "mean amortized time of the method.",
-    "**Untouched, repaired, refitted**: a request that only corrected sums, one that computed "
+    "**Adjusted, repaired, refitted**: a request that only corrected sums, one that computed "
     "parts of the model again, and one that computed all of it again.",
 ]
 QUALITY = {

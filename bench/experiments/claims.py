@@ -181,7 +181,7 @@ def lemma_rows(run, costs):
         if cost is None:
             continue
         n, d, k = (number(row, field) for field in ("n", "d", "k"))
-        done = [number(cost, field) or 0 for field in ("untouched", "repairs", "refits")]
+        done = [number(cost, field) or 0 for field in ("adjusted", "repairs", "refits")]
         yield [title(row), f"{published.stability_loss(n, d, k, number(row, 'epsilon')):,.1f}",
                f"{100 * (1 - done[0] / sum(done)):.1f}%"]
 

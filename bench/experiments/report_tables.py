@@ -303,7 +303,7 @@ def request_grid(costs):
             row = costs.one(set=name, method=method)
             if number(row, "request_us") is None:  # k-means, whose requests are retraining
                 continue
-            done = [number(row, f) for f in ("untouched", "repairs", "refits")]
+            done = [number(row, f) for f in ("adjusted", "repairs", "refits")]
             total = sum(v for v in done if v is not None)
             shares = [f"{100 * v / total:.1f}%" if total and v is not None else "" for v in done]
             memory = number(row, "state_bytes_per_row")
@@ -311,6 +311,6 @@ def request_grid(costs):
             rows.append([plain(set_title(first)), plain(method_title(method)),
                          results.NOT_EXACT.get(method, "yes"), *(microseconds(row, f) for f in fields),
                          *shares, digits(memory) if memory is not None else ""])
-    head = ["set", "method", "exact", "mean", "median", "99%", "slowest", "untouched", "repaired",
+    head = ["set", "method", "exact", "mean", "median", "99%", "slowest", "adjusted", "repaired",
             "refitted", "state, bytes a row"]
     return Grid(head, rows)

@@ -7,7 +7,7 @@
 
 The first has one tree of examples/people.csv and the person whose --owner is given. The second has
 100 trees of covtype, as FOLDER/x.npy.gz and y.npy.gz; every fourth row is held out. Rows are
-forgotten one by one. At milestones the forest is fitted anew to the rows that are left, and has to
+forgotten one by one. At milestones the forest is fitted again to the rows that are left, and has to
 have the same digest. The time of training again after each request is that of these fits, with
 straight lines between them. One thread; all times are those of the processor. Pictures go to the
 folder --out as SVG, and the numbers of the second to forest_covtype.csv there.

@@ -118,7 +118,7 @@ def converged_run(name, where, options):
     return run_of("converged", name, "kmeans", where, options, [*extra, "--baseline", "0"])
 
 
-FIELDS = """name n d k scale height width kind replicates requests stopped_at_leaf untouched repairs
+FIELDS = """name n d k scale height width kind replicates requests stopped_at_leaf adjusted repairs
     refits loss_ratio loss_ratio_sd request_us request_us_sd request_us_median request_us_p99
     train_ms retrain_ms retrain_ms_sd amortized_us amortized_us_sd speedup speedup_sd rows_visited
     state_bytes_per_row""".split()
@@ -130,7 +130,7 @@ def sum_up(name, kind, replicates, retraining, converged):
     first = replicates[0]
     line = {"name": name, "kind": kind, "replicates": len(replicates)}
     line.update({field: first[field] for field in ("n", "d", "k", "scale", "height", "width")})
-    for field in ("requests", "stopped_at_leaf", "untouched", "repairs", "refits"):
+    for field in ("requests", "stopped_at_leaf", "adjusted", "repairs", "refits"):
         line[field] = sum(r[field] for r in replicates)
 
     def put(field, values):

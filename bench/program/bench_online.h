@@ -42,7 +42,7 @@ typedef struct online_options {
 
 /* ------------------------------------------------------------------ whom to forget next */
 
-/* The ids that come next are a list, which is made anew when it is used up or out of date. */
+/* The ids that come next are a list, which is made again when it is used up or out of date. */
 typedef struct online_requests {
     bench_order order;
     bench_random random;
@@ -78,7 +78,7 @@ typedef struct online_result {
     double baseline_seconds;
     uint64_t n_requests;
     double *request_seconds; /* of each request in turn, */
-    char *request_actions;   /* and u, r or f: untouched, repaired, refitted */
+    char *request_actions;   /* and u, r or f: adjusted, repaired, refitted */
     double delete_seconds;   /* all requests together */
     double us_mean, us_median, us_p99, us_max;
     uint64_t n_actions[3]; /* by efface_action */

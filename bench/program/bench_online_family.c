@@ -225,9 +225,9 @@ static void print_family_head(const family_result *first, const family_options *
            efface_kernels_name());
     printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request; a state of %" PRIu64 " bytes\n\n",
            o->common.deletions, o->common.batch, first->n_bytes);
-    printf("      train  retrain      a request, us                        un-  re-    re-"
+    printf("      train  retrain      a request, us                        ad-  re-    re-"
            "            a copy    a view\n"
-           "         ms       ms     mean   median      p99       max  touched paired fitted"
+           "         ms       ms     mean   median      p99       max   justed paired fitted"
            "  speed-up       us        us\n");
 }
 

@@ -1,7 +1,7 @@
 /*
  * Clients: connections that stay open, each with one request on its way at most.
  *
- * A connection that the service closes after an answer is made anew. If no new connection is
+ * A connection that the service closes after an answer is made again. If no new connection is
  * possible, or one ends before its answer is there, the service is gone, and the client ends.
  */
 #include "load.h"

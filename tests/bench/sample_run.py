@@ -106,7 +106,7 @@ class SampleRun:
                 speed *= self.noise(0.1)
                 seconds = retraining / speed if method != "kmeans" else retraining
                 us = seconds * 1e6
-                untouched = 0 if method in ("kmeans", "lloyd", "tree") else 4600
+                adjusted = 0 if method in ("kmeans", "lloyd", "tree") else 4600
                 row = {
                     **self.head(name), "method": method,
                     "requests": 5000,
@@ -114,8 +114,8 @@ class SampleRun:
                     "speedup": f"{speed if method != 'kmeans' else 1:.6g}",
                     "speedup_sd": f"{speed / 15:.3g}", "request_us": f"{us:.5g}",
                     "request_us_median": f"{us / 3:.5g}", "request_us_p99": f"{us * 9:.5g}",
-                    "request_us_max": f"{us * 40:.5g}", "untouched": untouched,
-                    "repairs": 5000 - untouched - 7, "refits": 7, "state_bytes_per_row": "3.42",
+                    "request_us_max": f"{us * 40:.5g}", "adjusted": adjusted,
+                    "repairs": 5000 - adjusted - 7, "refits": 7, "state_bytes_per_row": "3.42",
                     "paper_seconds": f"{round(known[6] / paper, 3):.6g}" if paper else "",
                     "paper_seconds_sd": "0.276" if paper else "",
                     "paper_speedup": f"{paper:.6g}" if paper else ""}

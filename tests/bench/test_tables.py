@@ -41,7 +41,7 @@ def printed(run, replicate):
         "seed": replicate, "deletions": requests if "--batch" not in words else 4, "replicate": replicate + 1, "requests": requests,
         "train_seconds": 400e-6 * (1 + replicate), "baseline_seconds": (1000 + 2000 * replicate) * 1e-6,
         "delete_us_mean": sum(us) / requests, "delete_us_median": us[requests // 2],
-        "delete_us_p99": us[-1], "delete_us_max": us[-1], "untouched": requests - 1,
+        "delete_us_p99": us[-1], "delete_us_max": us[-1], "adjusted": requests - 1,
         "repairs": 1, "refits": 0, "state_bytes_per_row": 4.0,
         "loss": losses[-1], "metrics_after": [0, 1, 4], "losses": losses, "epsilon": 0.125,
         "silhouettes": [0.25, 0.25, 0.4], "nmis": [0.5, 0.5, None if run.set == "covtype" else 0.5],
