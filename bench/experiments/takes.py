@@ -8,7 +8,7 @@ import statistics
 
 from . import Failure
 
-SAME = ("seed", "requests", "untouched", "repairs", "refits", "loss", "rows_visited_mean")
+SAME = ("seed", "requests", "adjusted", "repairs", "refits", "loss", "rows_visited_mean")
 TIMES = ("baseline_seconds", "train_seconds", "delete_seconds_total", "delete_us_mean",
          "delete_us_median", "delete_us_p99", "delete_us_max")
 

@@ -88,7 +88,7 @@ static int make_store(const char *path, size_t n_rows, uint32_t n_columns, size_
 }
 
 static int forget_row(const char *path, uint64_t id) {
-    static const char *const actions[] = {"untouched", "repaired", "refitted"};
+    static const char *const actions[] = {"adjusted", "repaired", "refitted"};
     const long long before = bytes_read();
     efface_error error;
     efface_store *store = NULL;

@@ -389,7 +389,7 @@ def threads(found, names):
                "first_ratio": first_one["seconds"] / first_two["seconds"]}
 
 
-ACTIONS = {"u": "untouched", "r": "repaired", "f": "refitted"}
+ACTIONS = {"u": "adjusted", "r": "repaired", "f": "refitted"}
 
 
 def by_action(lines):
@@ -409,7 +409,7 @@ def actions(found, names):
     for line in all_requests(found, "forget", names):
         lines = found.get("forget", line["set"], line["method"])
         yield {**{field: line[field] for field in
-                  ("set", "method", "untouched", "repairs", "refits", "us_median")},
+                  ("set", "method", "adjusted", "repairs", "refits", "us_median")},
                **dict(by_action(lines))}
 
 
@@ -428,7 +428,7 @@ def means_of(lines):
             "us_median": mean_of("delete_us_median"), "rows_visited": mean_of("rows_visited_mean"),
             "us_max": max(line["delete_us_max"] for line in lines),
             **{field: sum(line[field] for line in lines)
-               for field in ("untouched", "repairs", "refits")}}
+               for field in ("adjusted", "repairs", "refits")}}
 
 
 def requests(found, group, name, method):
@@ -453,11 +453,11 @@ def requests(found, group, name, method):
 
 
 REQUESTS = """set method n d k replicates deletions requests retrain_ms train_ms us_mean us_median
-    us_p99 us_max untouched repairs refits rows_visited speedup speedup_sd loss_ratio loss_ratio_sd
+    us_p99 us_max adjusted repairs refits rows_visited speedup speedup_sd loss_ratio loss_ratio_sd
     state_bytes_per_row"""
 
 
-WORST = """set method order n d k replicates requests train_ms us_mean us_median us_max untouched
+WORST = """set method order n d k replicates requests train_ms us_mean us_median us_max adjusted
     repairs refits rows_visited"""
 
 
@@ -519,7 +519,7 @@ def save_all(found, names, size, out):
     put("threads", "set n d k one_ms two_ms ratio first_one_ms first_two_ms "
         "first_ratio", threads(found, everything), "threads")
     put("forgetting", REQUESTS, all_requests(found, "forget", names), "forget")
-    put("actions", "set method untouched repairs refits us_median untouched_us untouched_part "
+    put("actions", "set method adjusted repairs refits us_median adjusted_us adjusted_part "
         "repaired_us repaired_part refitted_us refitted_part slowest_part",
         actions(found, names), "forget")
     put("worst", WORST, worst(found, names), "worst")

@@ -151,7 +151,7 @@ def threads_tables(rows):
 
 
 def counts(row):
-    return " / ".join(f"{int(row[field]):,}" for field in ("untouched", "repairs", "refits"))
+    return " / ".join(f"{int(row[field]):,}" for field in ("adjusted", "repairs", "refits"))
 
 
 def forgetting_tables(rows):
@@ -159,7 +159,7 @@ def forgetting_tables(rows):
     for method in METHODS:
         own = [row for row in rows if row["method"] == method]
         head = ["set", "retraining", "a request, mean", "median", "p99",
-                "untouched / repaired / refitted", "other rows visited", "speed-up (sd)"]
+                "adjusted / repaired / refitted", "other rows visited", "speed-up (sd)"]
         lines = [[row["set"], time_of(row, "retrain_ms", 1e-3),
                   *(time_of(row, field, 1e-6) for field in ("us_mean", "us_median", "us_p99")),
                   counts(row), digits(number(row, "rows_visited")),
@@ -175,10 +175,10 @@ def forgetting_tables(rows):
 
 
 def actions_tables(rows):
-    head = ["set", "method", "untouched", "repaired", "refitted", "part of the time: untouched",
+    head = ["set", "method", "adjusted", "repaired", "refitted", "part of the time: adjusted",
             "repaired", "refitted", "the slowest 1 %"]
-    means = ("untouched_us", "repaired_us", "refitted_us")
-    parts = ("untouched_part", "repaired_part", "refitted_part", "slowest_part")
+    means = ("adjusted_us", "repaired_us", "refitted_us")
+    parts = ("adjusted_part", "repaired_part", "refitted_part", "slowest_part")
     return [("the time of requests by what they do", table(head, [
         [row["set"], row["method"], *(results.microseconds(row, field) for field in means),
          *(percent(number(row, field)) for field in parts)]

@@ -146,8 +146,6 @@ void online_put_requests(const online_result *r) {
     bench_put_field("delete_us_median", r->us_median);
     bench_put_field("delete_us_p99", r->us_p99);
     bench_put_field("delete_us_max", r->us_max);
-    /* By its old name, too, for the tables of docs/measured/performance. */
-    printf(",\"untouched\":%" PRIu64, r->n_actions[EFFACE_ACTION_ADJUSTED]);
     printf(",\"adjusted\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
            r->n_actions[EFFACE_ACTION_ADJUSTED], r->n_actions[EFFACE_ACTION_REPAIRED],
            r->n_actions[EFFACE_ACTION_REFITTED]);

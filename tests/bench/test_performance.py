@@ -76,7 +76,7 @@ def fake_requests(run):
                "requests": n_requests, "train_seconds": 0.01, "baseline_seconds": 0.01,
                "delete_seconds_total": 1e-6 * us * n_requests, "delete_us_mean": us,
                "delete_us_median": us, "delete_us_p99": us, "delete_us_max": us,
-               "untouched": n_requests, "repairs": 0, "refits": 0, "rows_visited_mean": 3.0,
+               "adjusted": n_requests, "repairs": 0, "refits": 0, "rows_visited_mean": 3.0,
                "state_bytes_per_row": 5.0, "request_us": [us] * n_requests,
                "request_actions": "u" * n_requests, "verified": True}
 
@@ -203,7 +203,7 @@ class Families(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             lines = [json.loads(line) for line in done.stdout.splitlines()]
             self.assertEqual([line["verified"] for line in lines], [True, True], family)
-            self.assertEqual(lines[0]["untouched"] + lines[0]["repairs"] + lines[0]["refits"], 20)
+            self.assertEqual(lines[0]["adjusted"] + lines[0]["repairs"] + lines[0]["refits"], 20)
             self.assertGreater(lines[0]["state_bytes"], 0)
         done = bench("online", "--family", "linear", *words)
         self.assertIn("verified: every last state", done.stdout)
@@ -244,7 +244,7 @@ class Ratios(unittest.TestCase):
 
 class Takes(unittest.TestCase):
     def take(self, request_us, **other):
-        line = {"seed": 1, "requests": 3, "untouched": 3, "repairs": 0, "refits": 0, "loss": 2.0,
+        line = {"seed": 1, "requests": 3, "adjusted": 3, "repairs": 0, "refits": 0, "loss": 2.0,
                 "rows_visited_mean": 0.0, "baseline_seconds": None, "train_seconds": request_us[0],
                 "delete_seconds_total": 0.0, "delete_us_mean": 0.0, "delete_us_median": 0.0,
                 "delete_us_p99": 0.0, "delete_us_max": 0.0, "request_us": request_us,
@@ -322,9 +322,9 @@ class Numbers(unittest.TestCase):
         lines = [{"request_us": [1.0, 1.0, 6.0], "request_actions": "uur"},
                  {"request_us": [8.0], "request_actions": "r"}]
         told = dict(performance.by_action(lines))
-        self.assertEqual([told["untouched_us"], told["repaired_us"], told["refitted_us"]],
+        self.assertEqual([told["adjusted_us"], told["repaired_us"], told["refitted_us"]],
                          [1.0, 7.0, None])
-        self.assertEqual([told["untouched_part"], told["repaired_part"]], [2 / 16, 14 / 16])
+        self.assertEqual([told["adjusted_part"], told["repaired_part"]], [2 / 16, 14 / 16])
         self.assertEqual(told["slowest_part"], 8 / 16)
 
     def test_functions_of_a_profile(self):
