@@ -28,8 +28,11 @@ int cli_read_lines(const char *path, const char *what, cli_line_taker *take, voi
         code = strlen(line) == (size_t)n
                    ? take(context, line, number)
                    : cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of "
-                                "%s",
-                                file_name(path), number, what);
+                                "%s%s",
+                                file_name(path), number, what,
+                                strcmp(what, "receipts") == 0
+                                    ? "; efface export STORE --receipts -o FILE writes one"
+                                    : "");
     }
     if (code == CLI_DONE && ferror(file) != 0)
         code = cli_failed("cannot read %s: %s", file_name(path), strerror(errno));

@@ -148,7 +148,7 @@ export async function showReceipt({ main, parts, signal, may }) {
             el('div', { class: 'summary' },
                 el('p', { class: 'lead' }, sentence(receipt, store)),
                 receipt.kind === 'forget' && models.length ? el('p', null, cost(models, true),
-                    ' Every model is now byte for byte what it would be had ',
+                    ' Every model was then byte for byte what it would be, with the same parameters, offsets and seed, had ',
                     receipt.forgotten === 1 ? 'the row' : 'the rows', ' never been there.') : null),
             receipt.group ? notice('plain', el('p', null, 'This request was done together with '
                 + `others, as group ${whole(receipt.group)}: the commitments are those before and `

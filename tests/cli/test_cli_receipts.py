@@ -13,6 +13,8 @@ import unittest
 
 from cli_program import PROGRAM, ProgramTest, write_people
 
+LATER = "if there are later receipts, the store has them: efface check STORE --public-key FILE\n"
+
 
 class Chain(ProgramTest):
     def make(self, *more):
@@ -39,7 +41,7 @@ class Chain(ProgramTest):
     def test_chain_without_a_key(self):
         lines = self.make()
         self.assertEqual(self.output("receipt", "verify", "r.jsonl"),
-                         "3 receipts, in order: 3 not signed\n"
+                         "receipts 1 to 3, in order: 3 not signed\n"
                          "a receipt that is not signed can have been written by anyone\n")
         self.assertEqual(self.json("receipt", "verify", "r.jsonl")["problems"], [])
         self.assertIn(2, self.problems([lines[0], lines[2]]))  # one is missing
@@ -49,7 +51,8 @@ class Chain(ProgramTest):
                                        *lines[1:]]))
         # The first one may have any number.
         self.write("rest.jsonl", "\n".join(lines[1:]) + "\n")
-        self.output("receipt", "verify", "rest.jsonl")
+        self.assertTrue(self.output("receipt", "verify", "rest.jsonl").startswith(
+            "receipts 2 to 3, in order: "))
         self.output("receipt", "verify", "-", stdin="\n".join(lines))
 
     def test_signatures(self):
@@ -57,7 +60,7 @@ class Chain(ProgramTest):
         self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
         self.make("--sign", "k.secret")
         self.assertEqual(self.output("receipt", "verify", "r.jsonl", "--public-key", "k.public"),
-                         "3 receipts, in order: 3 valid\n")
+                         "receipts 1 to 3, in order: 3 valid\n" + LATER)
         self.run_with(3, "receipt", "verify", "r.jsonl", "--public-key", "o.public")
 
     def test_what_the_action_is_called(self):
@@ -137,7 +140,7 @@ class Signatures(ProgramTest):
         for name in "r.json", "r.jsonl":
             self.output("export", "s.store", "--receipts", "-o", name)
             self.assertEqual(self.output("receipt", "verify", name, "--public-key", "k.public"),
-                             "2 receipts, in order: 2 valid\n")
+                             "receipts 1 to 2, in order: 2 valid\n" + LATER)
         self.assertEqual(json.loads(self.read("r.json")),
                          [json.loads(line) for line in self.read("r.jsonl").splitlines()])
         self.assertEqual(self.json("receipt", "verify", "r.json", "--public-key", "k.public"), {
@@ -167,7 +170,8 @@ class Signatures(ProgramTest):
         self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
         said = self.output("receipt", "verify", "r.jsonl")
         self.assertEqual(said.splitlines()[0],
-                         "2 receipts, in order: 1 signed with a key that was not compared, 1 not signed")
+                         "receipts 1 to 2, in order: 1 signed with a key that was not compared, "
+                         "1 not signed")
         self.assertIn("can have been written by anyone", said)
         found = self.json("receipt", "verify", "r.jsonl")
         self.assertEqual((found["valid"], found["not_signed"], found["not_compared"]), (0, 1, 1))
@@ -178,7 +182,7 @@ class Signatures(ProgramTest):
                                                                        '"forgotten":9')
         self.write("forged", forged + "\n")
         self.assertEqual(self.output("receipt", "verify", "forged").splitlines()[0],
-                         "1 receipt, in order: 1 not signed")
+                         "receipt 1, in order: 1 not signed")
         self.run_with(3, "receipt", "verify", "forged", "--public-key", "k.public")
 
     def test_nothing_to_verify_is_no_success(self):
@@ -264,7 +268,8 @@ class Has(ProgramTest):
             "receipt", "has", "later.jsonl", "s.store", "--list", "one", "--id", "1"))
         done = self.run_with(4, *has, "gone", "--id", "4,1")
         self.assertEqual(when.sub("TIME", done.stdout),
-                         "1 is not in receipt 1 (forgotten, TIME)\n"
+                         "1 is not in receipt 1 (forgotten, TIME); receipts have ids of rows, not "
+                         "owners\n"
                          "4 is in receipt 1 (forgotten, TIME)\n")
         found = self.json(*has, "gone", "--id", "5,6")
         self.assertEqual([(one["receipt"], one["kind"]) for one in found["receipts"]],
@@ -402,7 +407,7 @@ class Words(ProgramTest):
         self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
         self.output("forget", "s.store", "--id", "1", "--yes")
         said = self.output("receipt", "show", "s.store")
-        self.assertIn("By itself nothing", said)
+        self.assertIn("By itself nothing, and nothing about the other receipts", said)
         self.assertIn("Signature: not signed. Anyone can have written this receipt.", said)
         self.run_with(3, "receipt", "show", "s.store", "--public-key", "k.public")
         self.output("forget", "s.store", "--id", "2", "--sign", "k.secret", "--yes")
@@ -411,6 +416,9 @@ class Words(ProgramTest):
             '"forgotten":1', '"forgotten":9').replace("k-means", "k\x1bmeans"))
         done = self.run_with(3, "receipt", "show", "forged")
         self.assertIn("Signature: does not match.", done.stdout)
+        self.assertLess(done.stdout.index("DOES NOT MATCH"), done.stdout.index("9 rows"))
+        self.assertNotIn("was in this request", done.stdout)
+        self.refused(1, "efface export STORE --receipts", "receipt", "verify", "s.store")
         self.assertNotIn("\x1b", done.stdout)
 
     def test_other_requests(self):

@@ -26,8 +26,10 @@ static inline const char *past_of(ef_reason reason) {
     return ef_reason_told(ef_reason_name(reason), false);
 }
 
+/* Whether a report of what was done, or of what would be, has this reason. */
 static inline bool is_because(const efface_report *report, ef_reason reason) {
     return strcmp(report->reason, past_of(reason)) == 0 ||
+           strcmp(report->reason, ef_reason_told(ef_reason_name(reason), true)) == 0 ||
            (reason == EF_REASON_NONE && strstr(report->reason, "no other row was needed") != NULL);
 }
 

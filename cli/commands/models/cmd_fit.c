@@ -107,7 +107,8 @@ static int read_fit_choices(choices *c, int n_arguments, char **arguments) {
     if (c->n_threads != 0)
         c->params->n_threads = c->n_threads;
     if (c->store_path == NULL)
-        return cli_wrong("fit needs -o STORE");
+        return cli_wrong("fit needs -o STORE: a new store for DATA, or with --model NAME one that "
+                         "gets a model more");
     if (c->data_paths.n == 0 && (cli_data_options_given(&c->data) || c->like != NULL ||
                                  c->keep_texts || c->offset_texts.n != 0))
         return cli_wrong(

@@ -59,10 +59,22 @@ static void print_sort(uint64_t n, const char *what, const char **before) {
     *before = ", ";
 }
 
+/* A file in order may begin later than a store, and end earlier, so the numbers are said. */
+static void print_which(const findings *f, const tally *t) {
+    cli_receipt_line first, last;
+    if (t->invalid != 0 || !cli_read_receipt(f->lines->items[0], &first) ||
+        !cli_read_receipt(f->lines->items[t->n - 1], &last))
+        printf("%" PRIu64 " receipt%s", t->n, t->n == 1 ? "" : "s");
+    else if (t->n == 1)
+        printf("receipt %" PRIu64 ", in order", first.number);
+    else
+        printf("receipts %" PRIu64 " to %" PRIu64 ", in order", first.number, last.number);
+}
+
 static void print_tally(const findings *f) {
     const tally t = count_receipts(f);
     const char *before = ": ";
-    printf("%" PRIu64 " receipt%s%s", t.n, t.n == 1 ? "" : "s", t.invalid == 0 ? ", in order" : "");
+    print_which(f, &t);
     print_sort(t.valid, "valid", &before);
     print_sort(t.not_compared, "signed with a key that was not compared", &before);
     print_sort(t.not_signed, "not signed", &before);
@@ -73,6 +85,9 @@ static void print_tally(const findings *f) {
         puts("--public-key FILE compares the key with the one that you trust");
     if (t.not_signed > 0)
         puts("a receipt that is not signed can have been written by anyone");
+    if (t.valid == t.n)
+        puts("if there are later receipts, the store has them: efface check STORE --public-key "
+             "FILE");
 }
 
 static void json_tally(const findings *f, const char *problems) {

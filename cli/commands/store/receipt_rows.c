@@ -102,7 +102,7 @@ static void print_ids(const cli_wanted *wanted, const bool *has, const with_root
             cli_put_text(stdout, found->items[j].time);
             putchar(')');
         }
-        putchar('\n');
+        puts(has[i] ? "" : "; receipts have ids of rows, not owners");
     }
 }
 

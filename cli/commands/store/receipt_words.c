@@ -139,32 +139,54 @@ static void put_models(FILE *out, const char *line) {
     }
 }
 
+/* What a signature is worth depends on whether the key is one that the reader trusts. */
+static void put_word_of(FILE *out, cli_signature signature) {
+    switch (signature) {
+    case CLI_SIGNED:
+        fputs("- The holder of the signing key states what is written here, and it was not changed "
+              "since.\n"
+              "- Together with the receipts before it, signed as well: that none of these was "
+              "removed or changed\n  (efface receipt verify). That none came after it, the store "
+              "shows (efface check --public-key).\n",
+              out);
+        break;
+    case CLI_NOT_COMPARED:
+        fputs("- Someone with the key that the receipt names states what is written here. Whether "
+              "that is a key\n  that you trust was not looked at (--public-key FILE).\n",
+              out);
+        break;
+    case CLI_NOT_SIGNED:
+        fputs("- By itself nothing, and nothing about the other receipts: no signature vouches for "
+              "it, and anyone\n  can write a whole list of such receipts.\n",
+              out);
+        break;
+    case CLI_NO_MATCH:
+        fputs("- Nothing: its signature does not match. Do not rely on it.\n", out);
+        break;
+    }
+}
+
 static void put_proofs(FILE *out, const cli_receipt_line *r, cli_signature signature) {
-    const bool is_signed = signature == CLI_SIGNED || signature == CLI_NOT_COMPARED;
     const bool forget = strcmp(r->kind, "forget") == 0;
     fputs("\nWhat this receipt proves\n", out);
-    fputs(is_signed ? "- The holder of the signing key states what is written here. It was not "
-                      "changed since.\n"
-                    : "- By itself nothing: no signature vouches for it.\n",
-          out);
-    fputs("- Together with the receipts before and after it: that none of them was removed or "
-          "changed\n  (efface receipt verify).\n",
-          out);
-    if (r->forgotten + r->learned + r->updated > 0)
-        fputs("- Together with the list of hashes that --list wrote and the key of the store: "
-              "whether "
-              "a certain\n  row was in this request (efface receipt has).\n",
+    put_word_of(out, signature);
+    if (signature != CLI_NO_MATCH && r->forgotten + r->learned + r->updated > 0)
+        fputs("- If a list of hashes was written then (--list; it cannot be had later), together "
+              "with it and the\n  key of the store: whether a certain row was in this request "
+              "(efface receipt has).\n",
               out);
-    if (forget)
-        fputs(
-            "- Together with the store: that every model is, byte for byte, one that is fitted to "
-            "the rows\n  that are left (efface verify).\n",
-            out);
+    if (signature != CLI_NO_MATCH && forget)
+        fputs("- Together with the store: that every model is, byte for byte, one that is fitted "
+              "with the same\n  parameters, offsets and seed to the rows that are left (efface "
+              "check, efface verify).\n",
+              out);
     fputs("\nWhat it does not prove\n"
           "- Whom the rows were about: it has no names, no ids and no values.\n",
           out);
     if (forget)
         fputs(
+            "- That all rows of a person were found: those without the name that was asked for, "
+            "or with another\n  spelling of it, are not among them.\n"
             "- That there is no copy elsewhere: in the files that the data came from, in backups, "
             "exports,\n  published models, or predictions that were written down.\n",
             out);
@@ -209,10 +231,16 @@ static void put_receipt(FILE *out, const show_choices *c, const char *line,
     fprintf(out, "Receipt %" PRIu64 " of ", r->number);
     put_date(out, r->time);
     fputs("\n\n", out);
+    if (signature == CLI_NO_MATCH)
+        fputs("THE SIGNATURE DOES NOT MATCH. What follows is what the receipt says; do not rely on "
+              "it.\n\n",
+              out);
     put_deed(out, r);
     put_models(out, line);
     if (strcmp(r->kind, "forget") == 0 && r->forgotten > 0)
-        fputs("Each model is now what it would be had the rows never been there.\n", out);
+        fputs("Each model was then what it would be, with the same parameters, offsets and seed, "
+              "had the rows\nnever been there.\n",
+              out);
     put_proofs(out, r, signature);
     put_signature(out, c, signature);
 }
