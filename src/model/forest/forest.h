@@ -113,6 +113,7 @@ uint32_t ef_forest_tally_rows(const ef_forest *forest);
 efface_status ef_forest_fit(const efface_data *data, const efface_params *params, void **state,
                             efface_error *error);
 efface_status ef_forest_attach(void *state, const efface_data *data, efface_error *error);
+bool ef_forest_is_outdated(const unsigned char *bytes, size_t n_bytes);
 efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bool *done,
                                efface_report *report, efface_error *error);
 void ef_forest_commit(void *state, void *next);

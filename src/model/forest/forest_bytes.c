@@ -9,6 +9,7 @@
 
 #define MAGIC "EFFACEFO"
 #define FORMAT 3
+#define LEAST_FORMAT 2 /* older bytes have other lengths */
 #define BRANCHES EF_BRANCHES
 
 /* ---------------------------------------------------------------- writing */
@@ -329,6 +330,16 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
     else
         ef_forest_free(f);
     return status;
+}
+
+/* Format 2 has the same nodes, but they were chosen without a margin. */
+bool ef_forest_is_outdated(const unsigned char *bytes, size_t n_bytes) {
+    ef_decoder r = {.bytes = bytes, .n_bytes = n_bytes};
+    char magic[sizeof MAGIC - 1];
+    ef_read_bytes(&r, magic, sizeof magic);
+    const uint32_t format = ef_read_u32(&r);
+    return !r.failed && memcmp(magic, MAGIC, sizeof magic) == 0 && format >= LEAST_FORMAT &&
+           format < FORMAT;
 }
 
 /* ---------------------------------------------------------------- sections */

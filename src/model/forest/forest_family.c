@@ -342,6 +342,7 @@ const ef_family ef_forest_family = {
     .write = ef_forest_write,
     .read = ef_forest_read,
     .attach = ef_forest_attach,
+    .is_outdated = ef_forest_is_outdated,
     .locate = ef_forest_locate,
     .cut = ef_forest_cut,
     .open = ef_forest_open,

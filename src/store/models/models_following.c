@@ -99,6 +99,7 @@ static efface_status follow_cold(const ef_following *f, ef_record *record, effac
 void ef_report_outdated(efface_report *report) {
     report->action = EFFACE_ACTION_REFITTED;
     report->reason = ef_because_redefined;
+    report->where[0] = '\0';
 }
 
 /* Tries a model cold; if that is not enough, it waits for its rows. */

@@ -194,12 +194,18 @@ static efface_status read_record_state(efface_store *store, ef_decoder first,
 /* How much of a model is read. */
 typedef enum reading { ROW_ONLY, WHOLE_STATE, OPENED_STATE } reading;
 
-/* A state that has an index is opened; in a store in parts, all ranks get it whole. */
+static bool is_outdated(const ef_family *family, const unsigned char *bytes, size_t n_bytes) {
+    return family->is_outdated != NULL && family->is_outdated(bytes, n_bytes);
+}
+
+/* A state that has an index is opened; in a store in parts, all ranks get it whole. So is one that
+ * is outdated: nothing can be read of it. */
 static efface_status open_record_state(efface_store *store, ef_decoder first,
                                        const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
                                        efface_error *error) {
     efface_status status = EFFACE_OK;
-    if (record->family->open != NULL && store->head.n_parts == 0)
+    if (record->family->open != NULL && store->head.n_parts == 0 &&
+        !is_outdated(record->family, first.bytes, first.n_bytes))
         status = ef_opened_make(store, record->number, first, parts, record->digest,
                                 &record->opened, error);
     return status == EFFACE_OK && record->opened == NULL
@@ -377,8 +383,7 @@ efface_model_report ef_record_report(const ef_record *record, const char *reason
 }
 
 bool ef_record_is_outdated(const ef_record *record) {
-    return record->family->is_outdated != NULL &&
-           record->family->is_outdated(record->state.bytes, record->state.n_bytes);
+    return is_outdated(record->family, record->state.bytes, record->state.n_bytes);
 }
 
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,

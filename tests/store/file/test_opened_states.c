@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "model/forest/forest.h"
 #include "store/models/state_parts.h"
 #include "store/scenes/plain_store.h"
 #include "store/scenes/sql_scene.h"
@@ -43,6 +44,17 @@ efface_status __wrap_ef_state_read(efface_store *store, int64_t number, ef_decod
                                    efface_error *error) {
     n_whole++;
     return __real_ef_state_read(store, number, first, sum, state, error);
+}
+
+/* The format of the forests that are written, if not 0. */
+static unsigned char written_format;
+
+void __real_ef_forest_write(ef_writer *w, const void *state);
+void __wrap_ef_forest_write(ef_writer *w, const void *state);
+void __wrap_ef_forest_write(ef_writer *w, const void *state) {
+    __real_ef_forest_write(w, state);
+    if (written_format != 0 && !w->failed)
+        w->bytes[8] = written_format;
 }
 
 /* ---------------------------------------------------------------- a store of forests */
@@ -352,6 +364,30 @@ static void a_damaged_index_is_found(void **state) {
     free(whole.bytes);
 }
 
+/* A forest of a store from before margins is no damage: the first request grows it again. */
+static void outdated_forests_are_grown_again(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        efface_difference difference;
+        efface_store_report report;
+        const uint64_t first = 3;
+        written_format = 2;
+        efface_store_close(make_forests(N, i, 1));
+        written_format = 0;
+        efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+        REQUIRE_OK(efface_store_verify(store, names[i], &difference, error));
+        assert_string_equal(difference.what, "method");
+        REQUIRE_OK(forget_ids(store, &first, 1, EFFACE_MISSING_FAIL, &report, error));
+        assert_int_equal(report.models[0].report.action, EFFACE_ACTION_REFITTED);
+        assert_string_equal(report.models[0].report.where, "");
+        efface_store_report_free(&report);
+        check_whole(store);
+        forget(store, 4);
+        check_whole(store);
+        efface_store_close(store);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_make_fresh_forests),
@@ -361,6 +397,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_left_of_what_changed),
         cmocka_unit_test(a_damaged_index_is_found),
         cmocka_unit_test(a_damaged_length_is_damage),
+        cmocka_unit_test(outdated_forests_are_grown_again),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }
