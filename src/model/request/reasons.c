@@ -74,6 +74,6 @@ const char *ef_reason_told(const char *reason, bool to_come) {
         if (strcmp(reason, r->present) == 0 || strcmp(reason, r->past) == 0)
             return to_come ? r->future : r->past;
     }
-    assert(!"a reason that has no tenses");
+    assert(reason == NULL); /* a reason that has no tenses */
     return reason;
 }
