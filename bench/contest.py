@@ -9,7 +9,6 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from experiments import Failure
 from experiments.machine import first_match
+from experiments.runs import output
 
 
 def load(path):
@@ -63,20 +63,13 @@ def loss(rows, centroids):
 
 
 def run(command):
-    """What a program says on standard output."""
-    command = [str(word) for word in command]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"{command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
-    return done.stdout
+    """The lines that a program prints."""
+    return output([str(word) for word in command])
 
 
 def last_line(command):
     """The object in the last line that efface-bench prints with --json."""
-    return json.loads(run([*command, "--json"]).splitlines()[-1])
+    return json.loads(run([*command, "--json"])[-1])
 
 
 def clock(call):

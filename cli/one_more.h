@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* A list of n items with room for one more: it has room for the next power of two, so that most
- * calls do nothing. NULL if memory is short; the list is then as it was. */
+ * calls do nothing. NULL if out of memory; the list is then as it was. */
 static inline void *cli_one_more(void *items, size_t n, size_t item_bytes) {
     if ((n & (n - 1)) != 0)
         return items;

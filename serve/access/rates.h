@@ -27,8 +27,8 @@ void sv_rates_give_back(sv_rates *rates, const char *name);
 bool sv_rates_hold(sv_rates *rates, const char *name, size_t n_bytes, bool anyhow);
 void sv_rates_let_go(sv_rates *rates, const char *name, size_t n_bytes);
 
-/* Notes that a store was read for a name, for so many seconds until now. Whoever has read for long
- * reads with others, one at a time (rooms.h), until three times as long have passed. */
+/* Notes that a store was read for a name, for so many seconds until now. A token that has read for
+ * long reads with others, one at a time (rooms.h), until three times as long have passed. */
 void sv_rates_note_reading(sv_rates *rates, const char *name, double now, double seconds);
 bool sv_rates_reads_much(sv_rates *rates, const char *name, double now);
 

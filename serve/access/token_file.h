@@ -46,7 +46,7 @@ unsigned sv_roles_from(const char *text);
 void sv_roles_to(unsigned roles, char text[32]);
 json_t *sv_json_roles(unsigned roles); /* an array of words */
 
-/* Reads all lines; false if memory is short or the file cannot be read. Release with free. */
+/* Reads all lines; false if out of memory or the file cannot be read. Release with free. */
 bool sv_token_list_read(FILE *file, sv_token_list *list);
 void sv_token_list_free(sv_token_list *list);
 

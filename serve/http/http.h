@@ -117,7 +117,7 @@ sv_when sv_reply_json(sv_request *request, int status, json_t *json);
 sv_when sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                       size_t n_text);
 
-/* Replies with a copy of a text that is JSON already; NULL says that memory is short. */
+/* Replies with a copy of a text that is JSON already; NULL says that memory runs out. */
 sv_when sv_reply_copy(sv_request *request, const char *json);
 
 /* Replies {"error": {"code", "message"}}; to requests of OpenDSR in the form that its specification
@@ -137,7 +137,7 @@ sv_problem sv_problem_of(const efface_error *error);
 
 /* Replies that. */
 sv_when sv_refuse_error(sv_request *request, const efface_error *error);
-/* Replies that memory is short. */
+/* Replies that memory runs out. */
 sv_when sv_refuse_memory(sv_request *request);
 
 /* Replies with JSON, which this releases, or refuses with an error if there is one. */

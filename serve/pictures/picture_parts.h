@@ -40,7 +40,7 @@ typedef struct sv_groups {
 } sv_groups;
 
 /* Puts groups in order, and computes mean and spread between them: that is, of their centers, each
- * with the weight of its group. False if memory is short. Release with sv_groups_free. */
+ * with the weight of its group. False if out of memory. Release with sv_groups_free. */
 bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double *weights,
                     const double *n_rows, sv_groups *out);
 void sv_groups_free(sv_groups *groups);

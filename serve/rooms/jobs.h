@@ -88,7 +88,7 @@ bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out);
  * as it is. False if there is none with this id. */
 bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out);
 
-/* Jobs as JSON, the newest first; NULL if memory is short. */
+/* Jobs as JSON, the newest first; NULL if out of memory. */
 json_t *sv_jobs_list(sv_jobs *jobs);
 
 /* ------------------------------------------------------------------ in parts */

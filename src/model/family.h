@@ -54,7 +54,7 @@ typedef struct ef_family {
     const char *name;
 
     /* Parameters. `copy` makes one block of memory, with all that the parameters refer to; NULL if
-     * memory is short. `read` makes the same from bytes that `write` made: whether they make sense
+     * memory runs out. `read` makes the same from bytes that `write` made: whether they make sense
      * is left to `check`. */
     efface_status (*check_params)(const efface_params *params, efface_error *error);
     efface_params *(*copy_params)(const efface_params *params, uint32_t n_columns);
@@ -185,7 +185,7 @@ struct efface_model {
     efface_predictor lent;
 };
 
-/* A model of a state, which belongs to it from then on; if memory is short, the state is freed. */
+/* A model of a state, which belongs to it from then on; if out of memory, the state is freed. */
 efface_status ef_model_create(const ef_family *family, void *state, uint32_t n_columns,
                               efface_model **out, efface_error *error);
 

@@ -115,7 +115,7 @@ void efface_store_close(efface_store *store) {
 }
 
 /* The path as SQLite has to see it: to SQLite "" and ":memory:" are no files, and "file:" may begin
- * an address. In a folder they are names like others. NULL if memory is short. */
+ * an address. In a folder they are names like others. NULL if out of memory. */
 static char *name_of_file(const char *path) {
     const char *const folder = path[0] == '/' ? "" : "./";
     const size_t n_folder = strlen(folder), n = strlen(path) + 1;
@@ -334,7 +334,7 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     return status;
 }
 
-/* A transaction that writes begins with cutting the file; whoever keeps it locked has done that. */
+/* Every transaction that writes begins so; a caller that keeps the file locked has done it. */
 static efface_status cut_off_excess(efface_store *store, efface_error *error) {
     const efface_status status = ef_store_begin_bare(store, true, error);
     if (status == EFFACE_OK)

@@ -70,7 +70,7 @@ static int compare_placed(const void *a, const void *b) {
 }
 
 /* The rows in the order of ids: positions in a store depend on its history, a file must not. NULL
- * if memory is short. */
+ * if out of memory. */
 static size_t *order_ids(const cli_predictions *p) {
     placed *const rows = malloc((p->n_rows + 1) * sizeof *rows);
     size_t *const order = malloc((p->n_rows + 1) * sizeof *order);

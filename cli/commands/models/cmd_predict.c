@@ -138,7 +138,7 @@ static int answer_from_store(const choices *c, cli_format format) {
     return code;
 }
 
-/* The offsets of a published model, to be taken away when DATA is read. NULL if memory is short. */
+/* The offsets of a published model, to be taken away when DATA is read. NULL if out of memory. */
 static efface_offset *offsets_to_load(const efface_predictor *published, size_t *n) {
     const uint32_t d = efface_predictor_get_info(published).n_columns;
     const double *const offsets = efface_predictor_offsets(published);

@@ -36,12 +36,12 @@ typedef struct cli_sections {
 } cli_sections;
 
 /* Adds a section with room for a list: names are NULL, values 0. It is valid until the next is
- * added. A list without columns is one of names. NULL if memory is short. */
+ * added. A list without columns is one of names. NULL if out of memory. */
 cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *columns,
                               uint32_t n_columns, uint32_t n_rows);
 void cli_sections_free(cli_sections *sections);
 
-/* Names a row of the list. If memory is short, the facts have failed. */
+/* Names a row of the list. If memory runs out, the facts have failed. */
 void cli_section_name(cli_section *section, uint32_t row, const char *name);
 
 /* Text shows twenty rows of a list at most, those whose first numbers are the largest; or the first

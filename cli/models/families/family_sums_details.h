@@ -19,7 +19,7 @@ bool cli_sums_can_predict(const cli_named_predictor *of, efface_error *why);
 bool cli_view_has_classes(efface_view view);
 
 /* The columns, or features, that efface_sums_dropped or efface_sums_coarse_columns lists. Release
- * with free; NULL if memory is short. */
+ * with free; NULL if out of memory. */
 typedef uint32_t cli_sums_list(const efface_model *model, uint32_t *items, uint32_t capacity);
 uint32_t *cli_sums_listed(const efface_model *model, cli_sums_list *list, uint32_t *n);
 

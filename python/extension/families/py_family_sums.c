@@ -41,7 +41,7 @@ FAMILY_FUNCTIONS(sums)
 
 /* ------------------------------------------------------------------ what to warn of */
 
-/* Columns that the library lists, copied; false if memory is short. */
+/* Columns that the library lists, copied; false if out of memory. */
 typedef uint32_t (*listing)(const efface_model *model, uint32_t *columns, uint32_t capacity);
 
 static bool copy_listed(const efface_model *model, listing list, uint32_t **columns, uint32_t *n) {

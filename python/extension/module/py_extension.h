@@ -228,7 +228,7 @@ efface_status score_rows(const source *by, efface_scores scores, const matrix *m
 
 /* What there is to know before rows are predicted, copied, since a model may change: the columns
  * that prediction looks at, the column of each number that is predicted (EFFACE_NO_COLUMN: none),
- * and the classes. The first needs no GIL; false if memory is short. The other makes a tuple of
+ * and the classes. The first needs no GIL; false if out of memory. The other makes a tuple of
  * three lists, with None for no column, and releases the copy. */
 typedef struct answer_form {
     uint32_t *inputs, *value_columns;

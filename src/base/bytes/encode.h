@@ -13,7 +13,7 @@ typedef struct ef_cuts {
     size_t n, capacity;
 } ef_cuts;
 
-/* False if memory is short. */
+/* False if out of memory. */
 bool ef_cuts_add(ef_cuts *cuts, size_t at);
 
 /* A growing buffer; begin with {0}. Once memory runs out `failed` is set and further calls do

@@ -11,7 +11,7 @@ typedef struct ef_array {
 } ef_array;
 
 /* Makes the pointers point to room for `count` things of `size` bytes each, on 64-byte boundaries.
- * Returns the block, which is what to release with ef_free. NULL if memory is short or sizes do not
+ * Returns the block, which is what to release with ef_free. NULL if out of memory or sizes do not
  * fit; the pointers are then as they were. */
 void *ef_arrays_take(const ef_array *arrays, size_t n_arrays, bool cleared);
 

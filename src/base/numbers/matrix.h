@@ -78,7 +78,7 @@ typedef struct ef_cholesky {
     double *work;           /* for ef_cholesky_factor */
 } ef_cholesky;
 
-/* Makes room for a matrix, which the caller then writes to `lower`. False if memory is short; then
+/* Makes room for a matrix, which the caller then writes to `lower`. False if out of memory; then
  * there is nothing to free, though ef_cholesky_free does no harm. */
 bool ef_cholesky_init(ef_cholesky *factor, uint32_t n);
 void ef_cholesky_free(ef_cholesky *factor);

@@ -17,7 +17,7 @@ typedef pthread_once_t ef_once;
 #define EF_ONCE PTHREAD_ONCE_INIT
 void ef_do_once(ef_once *once, void (*work)(void));
 
-/* A lock that one thread has at a time; NULL if memory is short. */
+/* A lock that one thread has at a time; NULL if out of memory. */
 typedef struct ef_lock ef_lock;
 ef_lock *ef_lock_create(void);
 void ef_lock_free(ef_lock *lock);
@@ -30,7 +30,7 @@ typedef struct ef_pool ef_pool;
 typedef void (*ef_work)(void *context, unsigned worker, size_t first, size_t last);
 
 /* A pool of n_threads workers, the calling thread among them (0: one for each processor). If
- * threads cannot be had, the pool is smaller. NULL if memory is short. */
+ * threads cannot be had, the pool is smaller. NULL if out of memory. */
 ef_pool *ef_pool_create(unsigned n_threads);
 void ef_pool_free(ef_pool *pool);
 

@@ -29,7 +29,7 @@ typedef struct ef_ranges {
     bool any_stale; /* a column may be */
 } ef_ranges;
 
-/* False if memory is short. */
+/* False if out of memory. */
 bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns);
 void ef_ranges_free(ef_ranges *ranges);
 

@@ -22,7 +22,7 @@ typedef struct ef_counts {
     EF_COUNTS_FIELDS
 } ef_counts;
 
-/* Of no rows; false if memory is short. */
+/* Of no rows; false if out of memory. */
 bool ef_counts_init(ef_counts *counts, uint32_t n_columns);
 void ef_counts_free(ef_counts *counts);
 
@@ -40,7 +40,7 @@ static inline float ef_counts_most(const ef_counts *counts, uint32_t column) {
 }
 
 /* Writes counts of which no range is stale; reads them. An empty column is written as zeros.
- * Reading fails if the bytes do not suffice, or memory is short (then reader->failed is false). */
+ * Reading fails if the bytes do not suffice, or memory runs out (then reader->failed is false). */
 void ef_counts_write(ef_writer *writer, const ef_counts *counts);
 bool ef_counts_read(ef_decoder *reader, uint32_t n_columns, ef_counts *counts);
 

@@ -31,11 +31,11 @@ typedef struct ef_row_ids {
 void ef_row_ids_free(ef_row_ids *ids);
 
 /* Makes room for rows at positions below `capacity`, a multiple of EF_PANEL; there is some for
- * those below `before`. False, and nothing has changed, if memory is short. */
+ * those below `before`. False, and nothing has changed, if out of memory. */
 bool ef_row_ids_grow(ef_row_ids *ids, size_t before, size_t capacity);
 
 /* Makes sure that up to n_changes ids can be set, of up to n_after rows at positions below
- * `capacity`; there are n_rows. False, and nothing has changed, if memory is short. */
+ * `capacity`; there are n_rows. False, and nothing has changed, if out of memory. */
 bool ef_row_ids_reserve(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_after,
                         size_t n_changes);
 

@@ -36,7 +36,7 @@ void ef_domain_free(ef_domain *domain);
 
 /* A domain as it was, from its scale, exponent, and the ranges of its columns (for scale none they
  * are not looked at) and, or NULL, which columns are ignored; columns that are coarse are not
- * noted. False if memory is short. */
+ * noted. False if out of memory. */
 bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
                        const float *low, const float *high, const bool *ignored);
 

@@ -21,7 +21,7 @@ typedef struct ef_moments {
                           (0, n - 1), (1, 1), ... */
 } ef_moments;
 
-/* Of no rows; false if memory is short. */
+/* Of no rows; false if out of memory. */
 bool ef_moments_init(ef_moments *moments, uint32_t n, efface_summed summed);
 void ef_moments_free(ef_moments *moments);
 
@@ -52,7 +52,7 @@ static inline ef_i128 ef_moments_centred(const ef_moments *m, uint32_t j, uint32
 
 /* Canonical bytes. Reading makes moments of n coordinates, which the caller releases; false if the
  * bytes do not suffice, cannot be those of rows, or (then reader->failed is false and `short_of` is
- * true) memory is short. */
+ * true) memory runs out. */
 void ef_moments_write(ef_writer *writer, const ef_moments *moments);
 bool ef_moments_read(ef_decoder *reader, uint32_t n, efface_summed summed, ef_moments *moments,
                      bool *short_of_memory);

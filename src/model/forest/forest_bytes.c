@@ -140,7 +140,7 @@ static bool read_split(ef_decoder *r, const ef_forest *f, uint64_t head, ef_dnod
            node->cut <= EF_KEY_INFINITE && node->cut >= -EF_KEY_INFINITE;
 }
 
-/* Reads the votes of a leaf; `memory` is false if memory is short. */
+/* Reads the votes of a leaf; `memory` is false if out of memory. */
 static bool read_votes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32_t i, uint64_t n,
                        bool *memory) {
     uint32_t last = EF_NO_NODE;

@@ -14,7 +14,7 @@
 #define STORED_BYTES_TARGET 10.2 /* of a leaf and of a split */
 #define STORED_BYTES_CLASSES 6.5
 #define TREE_BYTES 1200.0         /* of the digests of a tree */
-#define GROWN_BYTES 108.0         /* of the same in memory, with what is counted of large nodes */
+#define GROWN_BYTES 108.0         /* of the same in memory, with the tallies of large nodes */
 #define CHAINED_BYTES 8.0         /* of a row in a tree */
 #define KEPT_BYTES 8.0            /* of a value: the set has it, and the forest twice in part */
 #define ROW_BYTES 60.0            /* of a row, beside its values */

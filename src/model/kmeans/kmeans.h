@@ -206,7 +206,7 @@ static inline bool ef_keeps_rounds(const ef_kmeans_plan *plan) {
 /* Releases a level. */
 void ef_level_free(ef_level *level);
 
-/* Room for one more level, all of it cleared; NULL if memory is short. One that is open is the last
+/* Room for one more level, all of it cleared; NULL if out of memory. One that is open is the last
  * and has no partition: no counts and sums. */
 ef_level *ef_kmeans_add_level(ef_kmeans *model, bool is_open);
 
@@ -235,7 +235,7 @@ efface_status ef_kmeans_read(ef_decoder *reader, const efface_kmeans_params *par
                              efface_error *error);
 
 /* Gives a cold model its rows, as they are after the changes that it has followed: it is then what
- * efface_kmeans_decode would make of its bytes, and belongs to the set. Where memory is short, or
+ * efface_kmeans_decode would make of its bytes, and belongs to the set. Where memory runs out, or
  * these are not its rows, all that can still be done with it is to free it. Cost and errors: as
  * efface_kmeans_decode. */
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error);

@@ -159,7 +159,7 @@ static size_t parcel_bytes(uint32_t n_columns) {
     return sizeof(parcel) + n_columns * sizeof(float);
 }
 
-/* NULL if memory is short. */
+/* NULL if out of memory. */
 static unsigned char *write_parcels(const ef_change *change) {
     const size_t n_bytes = parcel_bytes(change->n_columns);
     unsigned char *const parcels = ef_alloc(change->n_rows, n_bytes);

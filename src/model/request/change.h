@@ -28,7 +28,7 @@ typedef struct ef_change {
     ef_stamp before;  /* of the set before the first row left or came; none without rows */
 } ef_change;
 
-/* Room for n_rows rows that leave or come; false if memory is short. */
+/* Room for n_rows rows that leave or come; false if out of memory. */
 bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows);
 void ef_change_free(ef_change *change);
 

@@ -12,7 +12,7 @@ typedef struct ef_regressions {
     void *block;          /* these arrays */
 } ef_regressions;
 
-/* Room for them, all 0; NULL if memory is short. */
+/* Room for them, all 0; NULL if out of memory. */
 ef_regressions *ef_regressions_make(uint32_t n_segments, uint32_t n_targets, uint32_t n_inputs);
 void ef_regressions_free(ef_regressions *regressions);
 

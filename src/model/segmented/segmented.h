@@ -98,7 +98,7 @@ efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
 efface_status ef_segments_of_change(const ef_division *by, const ef_change *change,
                                     uint32_t *segments, efface_error *error);
 
-/* Room for the labels of so many rows, and some that come later; false if memory is short. */
+/* Room for the labels of so many rows, and some that come later; false if out of memory. */
 bool ef_segment_labels_init(ef_segment_labels *labels, size_t n_rows);
 void ef_segment_labels_free(ef_segment_labels *labels);
 
@@ -107,7 +107,7 @@ void ef_segment_labels_free(ef_segment_labels *labels);
 void ef_segment_labels_follow(ef_segment_labels *labels, const ef_change *change,
                               const uint32_t *segments);
 
-/* Sums of no rows for n segments; NULL if memory is short. */
+/* Sums of no rows for n segments; NULL if out of memory. */
 ef_moments *ef_segments_make(uint32_t n, uint32_t n_coordinates);
 void ef_segments_free(ef_moments *segments, uint32_t n);
 

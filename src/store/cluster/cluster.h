@@ -37,7 +37,7 @@ efface_status ef_manifest_write(int file, const ef_manifest *manifest, const cha
                                 efface_error *error);
 char *ef_manifest_path(const char *folder);
 
-/* The path of a part; NULL if memory is short. */
+/* The path of a part; NULL if out of memory. */
 char *ef_part_path(const char *folder, const ef_manifest *manifest, uint32_t part);
 
 /* Removes the files of parts that are not those of the manifest (NULL: all of them). */

@@ -34,7 +34,7 @@ efface_status ef_sync_name(const char *path, efface_error *error);
  */
 bool ef_sync_folder(const char *folder);
 
-/* A path and an ending, released with ef_free; NULL if memory is short. */
+/* A path and an ending, released with ef_free; NULL if out of memory. */
 char *ef_path_with(const char *path, const char *ending);
 
 /* IO, with the path and what errno says. */

@@ -83,7 +83,7 @@ static bool is_of_store(const efface_store *store, const char *path) {
 }
 
 /* Finds the folder and the path of a file that may not be there, with the symbolic links of the
- * folder followed. False, with errno, if there is no such folder, or memory is short. */
+ * folder followed. False, with errno, if there is no such folder, or memory runs out. */
 static bool find_place(ef_published_file *file, const char *path) {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;

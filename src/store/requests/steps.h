@@ -41,7 +41,7 @@ static inline bool ef_data_is_named(const efface_data *data) {
     return data->named || !ef_data_ids_are_positions(data);
 }
 
-/* The ids of a set of rows, in the order of positions; NULL if memory is short. */
+/* The ids of a set of rows, in the order of positions; NULL if out of memory. */
 uint64_t *ef_list_ids(const efface_data *rows);
 
 /* Whether ids and owners that come are numbers or texts as those of the store, which learns it from

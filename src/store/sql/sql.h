@@ -45,7 +45,7 @@ efface_status ef_sql_text(efface_store *store, sqlite3_stmt *statement, int colu
 sqlite3_file *ef_sql_file(efface_store *store);
 
 /* A text, or nothing if it is NULL; and a copy of a text of a column, NULL if there is none. False
- * if memory is short. */
+ * if out of memory. */
 void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text);
 bool ef_sql_copy_text(sqlite3_stmt *statement, int column, char **text);
 

@@ -185,7 +185,7 @@ static bool targets_are_equal(ef_tree_follower *f, const ef_dtree *tree, const e
     return !*failed;
 }
 
-/* Counts the travellers in a tally; false if it has to be made anew, or if memory is short. */
+/* Counts the travellers in a tally; false if it has to be made again, or if out of memory. */
 static bool count(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_tally *tally,
                   ef_place place, bool *failed) {
     const ef_forest *const forest = f->r->forest;
@@ -244,7 +244,7 @@ static void set_tally(ef_dtree *tree, uint32_t node, ef_tally *tally) {
 }
 
 /* Whether a large split stays as it is; the travellers are counted in its tally then. False if
- * memory is short. */
+ * memory runs out. */
 static bool split_stays(ef_tree_follower *f, ef_dtree *tree, uint32_t number, ef_place place,
                         bool *stays) {
     const ef_rules *const rules = &f->r->forest->rules;

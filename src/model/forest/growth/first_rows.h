@@ -20,7 +20,7 @@ typedef struct ef_first_rows {
 } ef_first_rows;
 
 /* Copies the rows of a bunch, and sorts them if that is worth its while for so many trees. False if
- * memory is short; to be freed in any case. */
+ * memory runs out; to be freed in any case. */
 bool ef_first_rows_make(ef_first_rows *first, const ef_bunch *bunch, const ef_rules *rules,
                         const ef_forest_slots *rows, uint32_t n_trees);
 void ef_first_rows_free(ef_first_rows *first);

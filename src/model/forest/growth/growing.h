@@ -46,7 +46,7 @@ typedef struct ef_grower {
     size_t travellers_capacity;
 } ef_grower;
 
-/* False if memory is short; `clear` in any case. */
+/* False if out of memory; `clear` in any case. */
 bool ef_grower_init(ef_grower *grower, const ef_rules *rules, const ef_forest_slots *rows,
                     uint32_t tally_rows);
 void ef_grower_clear(ef_grower *grower);
@@ -55,17 +55,17 @@ void ef_grower_clear(ef_grower *grower);
 int64_t ef_weight_in_tree(const ef_rules *rules, const ef_forest_slots *rows, uint32_t tree,
                           uint32_t slot);
 
-/* Takes n rows into the grower's bunch, in the order of classes. False if memory is short. */
+/* Takes n rows into the grower's bunch, in the order of classes. False if out of memory. */
 bool ef_grower_take(ef_grower *grower, uint32_t tree_number, const uint32_t *slots, size_t n);
 
-/* Takes the rows that all trees begin with. False if memory is short. */
+/* Takes the rows that all trees begin with. False if out of memory. */
 bool ef_grower_take_first(ef_grower *grower);
 
-/* Grows a whole tree of the rows that were taken; its root is node 0. False if memory is short. */
+/* Grows a whole tree of the rows that were taken; its root is node 0. False if out of memory. */
 bool ef_grow_tree(ef_grower *grower, ef_dtree *tree, uint64_t key);
 
 /* Grows along the subtree at a node, of which the grower has the rows as they are after the change,
- * and to which n of the travellers, from `first` on, come or leave from. False if memory is short;
+ * and to which n of the travellers, from `first` on, come or leave from. False if out of memory;
  * the plan then has to be dropped. */
 typedef struct ef_place {
     uint32_t node, depth;
@@ -90,7 +90,7 @@ bool ef_same_split(const ef_dnode *node, const ef_split_candidate *candidate);
 bool ef_note_travellers(ef_forest_plan *plan, uint32_t tree, uint32_t node, const ef_traveller *who,
                         size_t n);
 
-/* Makes a leaf of a node, with the rows of a bunch. False if memory is short. */
+/* Makes a leaf of a node, with the rows of a bunch. False if out of memory. */
 bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef_bunch *bunch);
 
 #endif

@@ -81,7 +81,7 @@ typedef struct ef_chooser {
     size_t left_capacity;
 } ef_chooser;
 
-/* False if memory is short; `clear` in any case. */
+/* False if out of memory; `clear` in any case. */
 bool ef_chooser_init(ef_chooser *chooser, const ef_rules *rules, const ef_forest_slots *rows);
 void ef_chooser_clear(ef_chooser *chooser);
 
@@ -89,7 +89,7 @@ void ef_chooser_clear(ef_chooser *chooser);
 
 /* Finds the best candidate of a node with this key; EF_NO_CANDIDATE if there is none. `constants`
  * has a bit for each input that is known to have one value, and gets more of them; NULL: none is
- * known. False if memory is short. */
+ * known. False if out of memory. */
 bool ef_choose(ef_chooser *chooser, const ef_bunch *bunch, uint64_t key, uint64_t *constants,
                uint32_t *best);
 

@@ -21,11 +21,11 @@ typedef struct ef_tally {
      * bytes each) weight and sum; then columns that were skipped. */
 } ef_tally;
 
-/* A tally of what a chooser has just counted; NULL if memory is short. */
+/* A tally of what a chooser has just counted; NULL if out of memory. */
 ef_tally *ef_tally_make(const ef_chooser *chooser, const ef_bunch *bunch);
 size_t ef_tally_bytes(const ef_tally *tally);
 
-/* A copy, for a change that is only looked at; NULL if memory is short. */
+/* A copy, for a change that is only looked at; NULL if out of memory. */
 ef_tally *ef_tally_copy(const ef_tally *tally);
 
 /* A row that comes to a node, or leaves it. */

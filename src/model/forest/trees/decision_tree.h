@@ -81,11 +81,11 @@ typedef struct ef_dtree {
 void ef_dtree_init(ef_dtree *tree, bool of_classes);
 void ef_dtree_free(ef_dtree *tree);
 
-/* Memory for chains of so many slots; and for so many more nodes. False if memory is short. */
+/* Memory for chains of so many slots; and for so many more nodes. False if out of memory. */
 bool ef_dtree_chain(ef_dtree *tree, size_t n_slots);
 bool ef_dtree_reserve(ef_dtree *tree, uint32_t n_more);
 
-/* A node that is not in use, all 0; EF_NO_NODE if memory is short. Nodes may move. */
+/* A node that is not in use, all 0; EF_NO_NODE if out of memory. Nodes may move. */
 uint32_t ef_dtree_new(ef_dtree *tree);
 
 /* Frees a node's votes and tally, and all nodes below it; and the node too. */
@@ -96,7 +96,7 @@ void ef_dtree_drop_tally(ef_dtree *tree, uint32_t node);
 /* Node `to`, which is clear, becomes what node `from` is, and `from` is freed. */
 void ef_dtree_move(ef_dtree *tree, uint32_t from, uint32_t to);
 
-/* Room to note one more unsettled node, and noting it. False if memory is short. */
+/* Room to note one more unsettled node, and noting it. False if out of memory. */
 bool ef_dtree_may_unsettle(ef_dtree *tree, size_t n_more);
 void ef_dtree_note_unsettled(ef_dtree *tree, uint32_t node);
 
@@ -126,13 +126,13 @@ typedef struct ef_waiting {
 
 bool ef_wait(ef_waiting *waiting, uint32_t node, uint32_t depth);
 
-/* Writes the rows of a node that are not leaving; there is room for all. False if memory is short.
+/* Writes the rows of a node that are not leaving; there is room for all. False if out of memory.
  */
 bool ef_dtree_collect(const ef_dtree *tree, uint32_t node, const ef_forest_slots *rows,
                       ef_waiting *waiting, uint32_t *slots, size_t *n);
 
 /* Nodes in preorder: from a node on, which is at some depth. The next one is handed out; false at
- * the end, or if memory is short (failed). */
+ * the end, or if out of memory (failed). */
 typedef struct ef_walk {
     const ef_dtree *tree;
     ef_waiting waiting;

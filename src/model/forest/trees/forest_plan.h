@@ -38,7 +38,7 @@ typedef struct ef_forest_plan {
     uint64_t n_grafts;
 } ef_forest_plan;
 
-/* Note something; false if memory is short. */
+/* Note something; false if out of memory. */
 bool ef_forest_plan_step(ef_forest_plan *plan, ef_step step);
 bool ef_forest_plan_slots(ef_forest_plan *plan, const uint32_t *slots, size_t n);
 bool ef_forest_plan_leaf_of(ef_forest_plan *plan, uint32_t node, size_t first);

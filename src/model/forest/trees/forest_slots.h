@@ -45,7 +45,7 @@ typedef struct ef_forest_slots {
 
 void ef_forest_slots_free(ef_forest_slots *rows);
 
-/* Room for so many more rows, and positions. False if memory is short. */
+/* Room for so many more rows, and positions. False if out of memory. */
 bool ef_forest_slots_reserve(ef_forest_slots *rows, size_t n_more);
 
 /* What is known of the values of an input, to choose its format by. */

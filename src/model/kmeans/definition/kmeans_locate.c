@@ -48,7 +48,7 @@ static bool levels_differ(const ef_level *a, const ef_level *b, size_t k, size_t
            differ("sum", a->sums, b->sums, k * d, sizeof *a->sums, d, at);
 }
 
-/* Whether two states have the same bytes; no, if memory is short. */
+/* Whether two states have the same bytes; no, if out of memory. */
 static bool have_same_bytes(const ef_kmeans *a, const ef_kmeans *b) {
     ef_writer x = {0}, y = {0};
     ef_kmeans_write(&x, a);

@@ -43,7 +43,7 @@ uint32_t ef_tree_width(uint64_t n_rows, uint32_t height);
 /* width^height, or 0 if that is more than EF_MOST_LEAVES. */
 uint32_t ef_tree_leaves(uint32_t width, uint32_t height);
 
-/* A tree without rows; NULL if memory is short. */
+/* A tree without rows; NULL if out of memory. */
 ef_tree *ef_tree_create(const ef_kmeans_plan *plan, const efface_kmeans_params *params);
 void ef_tree_free(ef_tree *tree);
 

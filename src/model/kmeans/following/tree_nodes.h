@@ -75,7 +75,7 @@ typedef struct ef_node_edit {
     uint64_t *ids;   /* of rows that come, and what they have */
     int64_t *weights;
     float *values;
-    void *block; /* these arrays; NULL if memory is short */
+    void *block; /* these arrays; NULL if out of memory */
 } ef_node_edit;
 
 /* The rows that come to a leaf stand in the user's set. */

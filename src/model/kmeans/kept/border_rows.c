@@ -116,7 +116,7 @@ static ef_border *border_of(ef_border_rows *rows, uint32_t own, uint32_t other) 
     return &rows->borders[n];
 }
 
-/* Gives a row the last place of a border, which comes back; NULL if memory is short. */
+/* Gives a row the last place of a border, which comes back; NULL if out of memory. */
 static ef_border *append(ef_border_rows *rows, uint32_t own, uint32_t other, uint32_t position,
                          uint8_t third) {
     ef_border *const border = border_of(rows, own, other);

@@ -62,7 +62,7 @@ typedef struct ef_border_rows {
 } ef_border_rows;
 
 /* None yet; cells have the ranges of the columns of `data`, points beyond are right, but slow.
- * False if memory is short. */
+ * False if out of memory. */
 bool ef_border_rows_init(ef_border_rows *rows, const efface_data *data, const ef_map *map,
                          const int32_t *centers, uint32_t n_clusters);
 void ef_border_rows_free(ef_border_rows *rows);
@@ -72,7 +72,7 @@ size_t ef_border_rows_bytes(const ef_border_rows *rows);
 void ef_border_rows_measure(const ef_border_rows *rows, ef_center_move *move);
 
 /* Puts in row number i of a survey, whose grid point is in a panel. `third` is 0 for a row near
- * several clusters, and becomes 0 if it has to be kept as one. False if memory is short. */
+ * several clusters, and becomes 0 if it has to be kept as one. False if out of memory. */
 bool ef_border_rows_put(ef_border_rows *rows, ef_center_move *move, size_t position,
                         const ef_survey *found, unsigned i, const float *panel, uint8_t *third);
 
@@ -94,7 +94,7 @@ typedef struct ef_border_search {
 
 /* Finds the rows that centers have moved across, and gives them to the other cluster. Takes out
  * those that must be looked at, for move->look, which has room: rows near several clusters, those
- * whose third is due, and those that are now far from their border. False if memory is short. */
+ * whose third is due, and those that are now far from their border. False if out of memory. */
 bool ef_border_rows_search(ef_border_rows *rows, ef_center_move *move,
                            const ef_border_search *search);
 

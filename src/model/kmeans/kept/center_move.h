@@ -33,7 +33,7 @@ typedef struct ef_center_move {
     size_t n_places; /* for both */
 } ef_center_move;
 
-/* Takes the room; false if memory is short. The rest is the caller's to fill in. In either case it
+/* Takes the room; false if out of memory. The rest is the caller's to fill in. In either case it
  * is to be released. */
 bool ef_center_move_init(ef_center_move *move, const efface_data *data, const ef_map *map,
                          const ef_kernels *kernels, uint32_t n_clusters);

@@ -129,7 +129,7 @@ efface_status ef_by_kept_labels(ef_level_builder *builder, ef_kmeans *model, uin
 
 /* ---------------------------------------------------------------- margins of levels */
 
-/* A place for the margins of level t; NULL if memory is short. */
+/* A place for the margins of level t; NULL if out of memory. */
 static ef_level_margins *margins_of(ef_kept *kept, uint32_t t) {
     if (t < kept->n_margins)
         return &kept->margins[t];

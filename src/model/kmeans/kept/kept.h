@@ -3,7 +3,7 @@
  * with margins, and the trial of its starts; for lloyd the margins of levels.
  *
  * It is no part of the state. A model can do without any of it, a pass over all rows gives the
- * same; so it can be dropped at any time, and is missing where memory is short or rows are too
+ * same; so it can be dropped at any time, and is missing where memory runs out or rows are too
  * many. No request fails for it.
  *
  * A change that makes levels anew takes it out of the model, and it then belongs to the model to
@@ -23,7 +23,7 @@ typedef struct ef_kept {
     bool was_rebuilt;       /* by a change: only then is it worth the memory of margins */
 } ef_kept;
 
-/* What a model keeps, with a place for it; NULL if memory is short. */
+/* What a model keeps, with a place for it; NULL if out of memory. */
 ef_kept *ef_kept_get(ef_kmeans *model);
 void ef_kept_free(ef_kept *kept);
 void ef_kept_drop(ef_kmeans *model);

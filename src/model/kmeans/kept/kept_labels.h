@@ -37,7 +37,7 @@ typedef struct ef_kept_labels {
 } ef_kept_labels;
 
 /* Takes over the codes of n_rows rows, which are marks alone; labels are to come (pack). False if
- * memory is short, and then the codes are still the caller's. */
+ * memory runs out, and then the codes are still the caller's. */
 bool ef_kept_labels_init(ef_kept_labels *kept, uint8_t *codes, size_t n_rows, uint32_t n_clusters,
                          uint32_t n_columns);
 void ef_kept_labels_free(ef_kept_labels *kept);
@@ -73,7 +73,7 @@ void ef_kept_labels_pack(ef_kept_labels *kept, size_t n_rows, const uint32_t *la
                          uint32_t n_columns);
 
 /* Brings the partition, counts and sums to what they are with the centers `after`. False if a pass
- * over all rows is faster, or memory is short, and then nothing has changed. */
+ * over all rows is faster, or memory runs out, and then nothing has changed. */
 bool ef_kept_labels_move(ef_kept_labels *kept, ef_center_move *move);
 
 #endif

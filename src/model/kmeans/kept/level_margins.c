@@ -282,7 +282,7 @@ static bool collect_margins(ef_level_margins *kept, ef_center_move *m, const boo
 }
 
 /* The highest tier above `least` that a margin, measured from `after`, allows: the tier's reach,
- * and what centers have moved since its anchor. 0 for none, EF_TIERS if memory is short. */
+ * and what centers have moved since its anchor. 0 for none, EF_TIERS if out of memory. */
 static uint32_t choose_margins(ef_level_margins *kept, const ef_center_move *m, float margin,
                                uint32_t least) {
     for (uint32_t j = in_use(kept, tier_for(margin)); j > least; j--) {

@@ -62,12 +62,12 @@ bool ef_level_margins_make(ef_level_margins *kept, const efface_data *data, cons
 void ef_level_margins_labels(const ef_level_margins *kept, uint32_t *labels);
 
 /* Follows a change of the set. labels[i] is read for a row that comes (EF_NO_CLUSTER if it is not
- * known) and written for one that leaves. False if memory is short or rows are too many; what is
+ * known) and written for one that leaves. False if out of memory or rows are too many; what is
  * kept is then of no use any more. */
 bool ef_level_margins_follow(ef_level_margins *kept, const ef_change *change, uint32_t *labels);
 
 /* Brings partition, counts and sums to what they are with the centers `after`. False if so many
- * rows would have to be looked at that a pass over all is faster, or memory is short: partition,
+ * rows would have to be looked at that a pass over all is faster, or memory runs out: partition,
  * counts and sums then still belong together, for a pass to start from, but margins must be
  * measured anew. */
 bool ef_level_margins_move(ef_level_margins *kept, ef_center_move *move);

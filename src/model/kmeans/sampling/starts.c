@@ -96,7 +96,7 @@ static size_t member_bytes(uint32_t d) {
     return sizeof(member) + d * sizeof(float);
 }
 
-/* The rows at positions, those of the sample first, as members. NULL if memory is short. */
+/* The rows at positions, those of the sample first, as members. NULL if out of memory. */
 static unsigned char *write_members(const efface_data *data, const size_t *positions, size_t n,
                                     size_t n_sample) {
     const size_t n_bytes = member_bytes(data->n_columns);

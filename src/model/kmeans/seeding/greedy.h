@@ -68,7 +68,7 @@ efface_status ef_seed_greedily(ef_workspace *space, const ef_kmeans_plan *plan,
                                const ef_seeds *seeds, uint32_t from, uint32_t *labels,
                                bool *has_labels, efface_error *error);
 
-/* False if memory is short; ef_greedy_free is due in any case. */
+/* False if out of memory; ef_greedy_free is due in any case. */
 bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans_plan *plan,
                     const int32_t *seeds, uint32_t *nearest);
 void ef_greedy_free(ef_greedy *g);

@@ -414,7 +414,7 @@ static void free_sieves(ef_greedy *g) {
     g->n_sieves = 0;
 }
 
-/* False if memory is short. */
+/* False if out of memory. */
 static bool make_sieves(ef_greedy *g) {
     const uint32_t tile = g->passes->kernels->tile, d = g->passes->map->n_columns;
     int64_t most_square = 0;

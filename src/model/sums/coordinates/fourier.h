@@ -32,7 +32,7 @@ typedef struct ef_fourier {
     double *phases;      /* in [0, 1) */
 } ef_fourier;
 
-/* Draws the features; gamma is positive and finite. False if memory is short; then there is nothing
+/* Draws the features; gamma is positive and finite. False if out of memory; then there is nothing
  * to free, though ef_fourier_free does no harm. */
 bool ef_fourier_init(ef_fourier *fourier, uint64_t seed, double gamma, uint32_t n_features,
                      uint32_t n_inputs);
