@@ -36,14 +36,25 @@ bool cli_is_file(const char *path) {
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-bool cli_is_published(const char *path) {
-    char magic[sizeof EFFACE_PREDICTOR_MAGIC - 1];
-    /* A pipe would lose what is read here. */
-    FILE *const file = cli_is_file(path) ? fopen(path, "rb") : NULL;
-    const bool whole = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
+/* A pipe would lose what is read here. */
+static bool file_begins(const char *path, const char *magic, size_t n_bytes) {
+    char bytes[32];
+    FILE *const file = cli_is_file(path) && n_bytes <= sizeof bytes ? fopen(path, "rb") : NULL;
+    const bool whole = file != NULL && fread(bytes, 1, n_bytes, file) == n_bytes;
     if (file != NULL)
         (void)fclose(file);
-    return whole && memcmp(magic, EFFACE_PREDICTOR_MAGIC, sizeof magic) == 0;
+    return whole && memcmp(bytes, magic, n_bytes) == 0;
+}
+
+bool cli_is_published(const char *path) {
+    return file_begins(path, EFFACE_PREDICTOR_MAGIC, sizeof EFFACE_PREDICTOR_MAGIC - 1);
+}
+
+bool cli_looks_like_store(const char *path) {
+    static const char begins[] = "SQLite format 3";
+    struct stat about;
+    return (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) ||
+           file_begins(path, begins, sizeof begins);
 }
 
 int cli_open_store(const char *path, const cli_open *how, efface_store **store) {

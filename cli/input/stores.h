@@ -50,4 +50,7 @@ bool cli_is_file(const char *path);
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);
 
+/* Whether something begins as a store does; a store in parts is a folder. */
+bool cli_looks_like_store(const char *path);
+
 #endif

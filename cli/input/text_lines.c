@@ -4,6 +4,7 @@
 #include "one_more.h"
 
 #include "input/secrets.h"
+#include "input/stores.h"
 #include "output/messages.h"
 
 #include <errno.h>
@@ -28,11 +29,8 @@ int cli_read_lines(const char *path, const char *what, cli_line_taker *take, voi
         code = strlen(line) == (size_t)n
                    ? take(context, line, number)
                    : cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of "
-                                "%s%s",
-                                file_name(path), number, what,
-                                strcmp(what, "receipts") == 0
-                                    ? "; efface export STORE --receipts -o FILE writes one"
-                                    : "");
+                                "%s",
+                                file_name(path), number, what);
     }
     if (code == CLI_DONE && ferror(file) != 0)
         code = cli_failed("cannot read %s: %s", file_name(path), strerror(errno));
@@ -78,6 +76,11 @@ static int read_lines(const char *path, const char *what, cli_lines *lines) {
 }
 
 int cli_read_receipts(const char *path, cli_lines *lines) {
+    if (cli_looks_like_store(path)) {
+        memset(lines, 0, sizeof *lines);
+        return cli_failed("%s is a store; efface export %s --receipts -o FILE writes its receipts",
+                          path, path);
+    }
     return read_lines(path, "receipts", lines);
 }
 

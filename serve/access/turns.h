@@ -30,7 +30,7 @@ void sv_turns_add(sv_turns *turns, sv_turn *turn);
 void sv_turns_add_again(sv_turns *turns, sv_turn *turn);
 
 /* Takes the first of the next line that `may` go, if that is not NULL; NULL if there is none. Its
- * line is last afterwards. `may` says yes to the one that is taken, and to no other. */
+ * line is last afterwards. The first for which `may` is true is taken. */
 sv_turn *sv_turns_take(sv_turns *turns, bool (*may)(const void *context, const sv_turn *turn),
                        const void *context);
 

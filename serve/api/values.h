@@ -2,7 +2,7 @@
  * Values as JSON, in the forms of openapi.json; and whole numbers out of queries and bodies.
  *
  * Each function hands out a new value, or NULL if out of memory: json_pack's 'o' and
- * json_object_set_new take either, and a reply of NULL says that memory runs out.
+ * json_object_set_new take either, and a reply of NULL says that there is no memory.
  */
 #ifndef SV_VALUES_H
 #define SV_VALUES_H

@@ -90,8 +90,8 @@ void sv_move(sv_request *request, sv_where where);
 /* The same at the place where it is, after other tokens had their turns; not for SV_HERE. */
 void sv_go_on_later(sv_request *request);
 
-/* Notes how long a request has worked to read its store; and whether its token has read so much that it should
- * read SV_ON_READER. */
+/* Notes how long a request has worked to read its store; and whether its token has read so much
+ * that it should read SV_ON_READER. */
 void sv_note_reading(sv_request *request, double seconds);
 bool sv_reads_much(const sv_request *request);
 
@@ -117,7 +117,7 @@ sv_when sv_reply_json(sv_request *request, int status, json_t *json);
 sv_when sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                       size_t n_text);
 
-/* Replies with a copy of a text that is JSON already; NULL says that memory runs out. */
+/* Replies with a copy of a text that is JSON already; NULL says that there is no memory. */
 sv_when sv_reply_copy(sv_request *request, const char *json);
 
 /* Replies {"error": {"code", "message"}}; to requests of OpenDSR in the form that its specification
@@ -137,7 +137,7 @@ sv_problem sv_problem_of(const efface_error *error);
 
 /* Replies that. */
 sv_when sv_refuse_error(sv_request *request, const efface_error *error);
-/* Replies that memory runs out. */
+/* Replies that there is no memory. */
 sv_when sv_refuse_memory(sv_request *request);
 
 /* Replies with JSON, which this releases, or refuses with an error if there is one. */

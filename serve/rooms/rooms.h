@@ -52,7 +52,7 @@ typedef struct sv_columns {
     bool missing;     /* whether values may be missing: null, or fields that are empty */
 } sv_columns;
 
-/* Says that memory runs out, and returns EFFACE_E_MEMORY. */
+/* Says that there is no memory, and returns EFFACE_E_MEMORY. */
 efface_status sv_no_memory(efface_error *error);
 
 /* ------------------------------------------------------------------ facts (room_facts.c) */

@@ -418,7 +418,7 @@ class Words(ProgramTest):
         self.assertIn("Signature: does not match.", done.stdout)
         self.assertLess(done.stdout.index("DOES NOT MATCH"), done.stdout.index("9 rows"))
         self.assertNotIn("was in this request", done.stdout)
-        self.refused(1, "efface export STORE --receipts", "receipt", "verify", "s.store")
+        self.refused(1, "efface export s.store --receipts", "receipt", "verify", "s.store")
         self.assertNotIn("\x1b", done.stdout)
 
     def test_other_requests(self):

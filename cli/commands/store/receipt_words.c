@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct show_choices {
     const char *path, *number, *key_path;
@@ -18,20 +17,6 @@ typedef struct show_choices {
 } show_choices;
 
 /* ---- finding the line */
-
-/* Whether a file is a store and not a list of receipts; a store in parts is a folder. */
-static bool looks_like_store(const char *path) {
-    static const char begins[] = "SQLite format 3";
-    char bytes[sizeof begins];
-    struct stat about;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return true;
-    FILE *const file = cli_is_file(path) ? fopen(path, "rb") : NULL;
-    const bool whole = file != NULL && fread(bytes, sizeof bytes, 1, file) == 1;
-    if (file != NULL)
-        (void)fclose(file);
-    return whole && memcmp(bytes, begins, sizeof begins) == 0;
-}
 
 static int say_no_receipt(const show_choices *c, uint64_t number) {
     return number != 0 ? cli_not_found("%s has no receipt %" PRIu64, c->path, number)
@@ -293,8 +278,8 @@ int cli_receipt_show(int n_arguments, char **arguments) {
         code = cli_wrong("'%s' is not the number of a receipt: they are 1, 2, 3, ...", c.number);
     if (c.key_path != NULL)
         CLI_THEN(code, cli_read_key(c.key_path, CLI_PUBLIC_KEY, key));
-    CLI_THEN(code, looks_like_store(c.path) ? receipt_of_store(&c, number, &line)
-                                            : receipt_of_file(&c, number, &line));
+    CLI_THEN(code, cli_looks_like_store(c.path) ? receipt_of_store(&c, number, &line)
+                                                : receipt_of_file(&c, number, &line));
     CLI_THEN(code, print_receipt(&c, line, c.key_path != NULL ? key : NULL));
     free(line);
     return code;
