@@ -44,11 +44,12 @@ check-full:
 	scripts/check-full-tests build-gcc
 	ctest --preset full -j $(JOBS)
 
-# The paper's experiments: DATA is a folder with the data sets (docs/measured/data.md).
+# The paper's experiments: DATA is a folder with the data sets (docs/measured/data.md), PYTHON an
+# interpreter that has the newest peers.
 paper:
 	scripts/install-packages build bench
 	$(MAKE) all
-	bench/paper.py $(if $(DATA),--data "$(DATA)") $(if $(QUICK),--quick) --out $(OUT)
+	$(PYTHON) bench/paper.py $(if $(DATA),--data "$(DATA)") $(if $(QUICK),--quick) --out $(OUT)
 
 check-%:
 	cmake --preset $* --log-level=WARNING

@@ -41,8 +41,12 @@ def versions_of_peers():
     program = ("import json, numpy, sklearn, faiss; from threadpoolctl import threadpool_info; "
                "blas = [f\"{i['internal_api']} {i['version']}\" for i in threadpool_info() "
                "if i['user_api'] == 'blas']; "
+               "from importlib.metadata import distributions; "
+               "more = sorted(f\"{d.metadata['Name']} {d.version}\" for d in distributions() "
+               "if d.metadata['Name'] in ('scikit-learn-intelex', 'fastkmeans')); "
                "print(json.dumps({'numpy': numpy.__version__, 'sklearn': sklearn.__version__, "
-               "'faiss': faiss.__version__, 'blas': blas[0] if blas else None}))")
+               "'faiss': faiss.__version__, 'more_peers': more or None, "
+               "'blas': blas[0] if blas else None}))")
     text = output_of(sys.executable, "-c", program)
     return json.loads(text) if text else {}
 

@@ -194,7 +194,8 @@ def repeat_section(run):
              ("system", "system"), ("compiler", "compiler"), ("kernel table", "kernels"),
              ("threads", "threads"), ("seeds", "seeds"), ("deletions", "deletions"),
              ("replicates", "replicates"), ("Python", "python"), ("numpy", "numpy"),
-             ("scikit-learn", "sklearn"), ("faiss", "faiss"), ("BLAS", "blas")]
+             ("scikit-learn", "sklearn"), ("faiss", "faiss"), ("more peers", "more_peers"),
+             ("BLAS", "blas")]
     rows = [[title, fact_text(meta[key])] for title, key in facts if meta.get(key) is not None]
     if meta.get("seconds"):
         rows.append(["all runs together took", f"{meta['seconds'] / 60:,.0f} minutes"])
