@@ -61,7 +61,7 @@ print(model.forget(owners="person 123"))
 # %% [markdown]
 # ## Verify
 #
-# `verify` fits the visits that are left anew, with the same seed, and compares byte by byte.
+# `verify` fits a model to the visits that are left, with the same seed, and compares byte by byte.
 # Whoever does not trust it makes that model themselves.
 
 # %%

@@ -153,7 +153,7 @@ class Difference(NamedTuple):
 
     def _sentence(self):
         if self.identical:
-            return "identical to a model fitted now to the rows that are left, byte for byte"
+            return "identical to a model fitted now to its rows, byte for byte"
         return "DIFFERS from a model fitted now: " + ", ".join(filter(None, (self.what, self.where)))
 
     def __repr__(self):

@@ -384,7 +384,7 @@ class Others(ProgramTest):
     def test_verify(self):
         self.fit()
         self.assertEqual(without_numbers(self.output("verify", "s.store")),
-                         f"default: identical to a model fitted now to the {N_ROWS} rows that are left; "
+                         f"default: identical to a model fitted now to the {N_ROWS} rows of the store; "
                          "digest DIGEST\n")
         found = self.json("verify", "s.store", "--model", "default")
         digest = self.json("info", "s.store")["models"][0]["digest"]

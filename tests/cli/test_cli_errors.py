@@ -202,7 +202,7 @@ class Damage(ProgramTest):
         database.commit()
         database.close()
         done = self.run_with(3, "verify", "s.store")
-        self.assertRegex(done.stdout, r"^default: DIFFERENT from a model fitted now to the \d+ rows that are left; digest [0-9a-f]{64}\n  first difference: ")
+        self.assertRegex(done.stdout, r"^default: DIFFERENT from a model fitted now to the \d+ rows of the store; digest [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)
         self.assertFalse(found["identical"])
         model = found["models"][0]

@@ -62,7 +62,7 @@ class Rounding(OffsetTest):
 
     def test_auto_says_what_it_takes(self):
         done = self.fit_far("--offset", "auto")
-        took = re.fullmatch(r"efface: used --offset when=(\d+)\n", done.stderr)
+        took = re.fullmatch(r"efface: used --offset when=(\d+)\nefface: these offsets come from .*\n", done.stderr)
         self.assertTrue(took, done.stderr)
         self.assertEqual(self.info()["offsets"], [int(took[1]), 0])
         self.assertEqual(int(took[1]) % 32, 0)

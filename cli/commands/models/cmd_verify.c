@@ -39,9 +39,9 @@ static void print_verdict(const verdict *v) {
     cli_paint(stdout, identical ? 32 : 31);
     fputs(identical ? "identical" : "DIFFERENT", stdout);
     cli_unpaint(stdout);
-    printf("%s a model fitted now to the %" PRIu64 " row%s that %s left; digest %s\n",
+    printf("%s a model fitted now to the %" PRIu64 " row%s of the store; digest %s\n",
            identical ? " to" : " from", v->n_rows, v->n_rows == 1 ? "" : "s",
-           v->n_rows == 1 ? "is" : "are", cli_hex_of(v->model.digest).text);
+           cli_hex_of(v->model.digest).text);
     if (!identical && strcmp(v->difference.what, "method") == 0)
         puts("  the definition of its method has changed since its fit; the next request that\n  "
              "writes fits it again");
@@ -109,7 +109,7 @@ const cli_command cli_verify = {
     "verify",
     "fit every model again and compare it byte by byte",
     "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
-    "Fits every model again to the rows that are left, with its parameters and seed,\n"
+    "Fits every model again to the rows of the store, with its parameters and seed,\n"
     "and compares it byte by byte with the model in the store. They must be\n"
     "identical, even after rows were forgotten or learned.\n"
     "  --model NAME   only this model\n"

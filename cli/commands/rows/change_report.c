@@ -90,7 +90,7 @@ static void print_text_change(const cli_change *change, const efface_store_repor
                report->n_requested, report->n_missing == 1 ? "es" : "");
     if (report->receipt != 0)
         printf("; receipt %" PRIu64, report->receipt);
-    printf("; %.3f s\n", report->seconds);
+    printf("; %.3f s%s\n", report->seconds, change->look ? "; nothing was changed" : "");
     if (report->new_ids != NULL && report->n_learned > 0)
         print_new_ids(report, change->among_texts);
     for (uint32_t i = 0; i < report->n_models; i++) {

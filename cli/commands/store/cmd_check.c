@@ -130,9 +130,9 @@ static void advise(const findings *f) {
         cli_say("the store is damaged: unless a line above says what mends it, restore a backup, "
                 "or create the store again from the data");
     else if (f->n != 0)
-        cli_say("no other problem was found; if all receipts should be signed with this key, "
-                "someone without the secret key has written to the store, or this is the "
-                "wrong key");
+        cli_say("no other problem was found; a request without --sign leaves a receipt that is not "
+                "signed. If every request was signed with this key, someone without the secret key "
+                "has written to the store, or this is the wrong key");
 }
 
 /* A store that is too damaged for notes has none. */

@@ -88,6 +88,7 @@ static void name_for_option(char text[80], const efface_data *data, uint32_t col
 int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
                         cli_offsets *offsets) {
     const cli_columns columns = {.data = data};
+    bool proposed = false;
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
         char name[80], value[32];
@@ -98,7 +99,11 @@ int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding
         name_for_option(name, data, j);
         cli_format_number(value, found.offset);
         cli_say("used --offset %s=%s", name, value);
+        proposed = true;
     }
+    if (proposed)
+        cli_say("these offsets come from the rows of now and stay when those are forgotten; choose "
+                "round ones yourself if nothing may stay");
     return CLI_DONE;
 }
 
