@@ -18,6 +18,7 @@ docs/use/python.md maps scikit-learn's parameters to these.
 
 from . import datasets as datasets
 from . import metrics as metrics
+from ._audit import Audit as Audit, AuditedStep as AuditedStep, audit as audit
 from ._classes import (
     BayesModel as BayesModel,
     ClassesModel as ClassesModel,

@@ -2,8 +2,11 @@
 
 import numbers
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
+
+from ._tables import arrow_values
 
 WEIGHT_UNIT = 1024
 """Weights are multiples of 1 / WEIGHT_UNIT."""
@@ -43,10 +46,27 @@ def read_table(found, name, read):
 
 
 def unmasked(values):
-    """Ids or owners without a mask: masked elements, which have no value, are None."""
+    """Ids or owners without a mask: masked elements, which have no value, are None. And a column
+    of Arrow's as an array, and what can be read only once as a list."""
+    values = list(values) if isinstance(values, Iterator) else arrow_values(values)
     if not isinstance(values, np.ma.MaskedArray):
         return values
     return values.tolist() if np.ma.is_masked(values) else values.data
+
+
+def read_mask(values):
+    """A truth value for each row, as an array; None for anything else."""
+    if isinstance(values, (list, tuple)):
+        if not values or not all(isinstance(item, (bool, np.bool_)) for item in values):
+            return None
+    elif str(getattr(values, "dtype", "")).lower() not in ("bool", "boolean", "bool[pyarrow]"):
+        return None
+    if isinstance(values, np.ma.MaskedArray):  # of owners_: no owner does not match
+        values = values.filled(False)
+    array = np.asarray(values)
+    if array.dtype == object and not all(isinstance(item, (bool, np.bool_)) for item in array):
+        raise ValueError("a mask must say of every row whether it is meant, but values are missing")
+    return array.astype(bool) if array.ndim == 1 else None
 
 
 def keep_present(values, present, what):

@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from ._classifier import ClassesResults, Classifier, ProbableClassifier, ProbableResults
+from ._classifier import (
+    CLASS_WEIGHT_RULE,
+    ClassesResults,
+    Classifier,
+    ProbableClassifier,
+    ProbableResults,
+)
 from ._fitted import of_model, of_one_state
 from ._linear import ridge_parameters
 from ._model import Model
 from ._parameters import or_none, real, whole
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
-from ._types import Offset, Reals
+from ._types import ClassWeight, Offset, Reals
 
 _PRIORS_RULE = (lambda v: v is None or np.ndim(v) == 1, "a number for each class or None")
 
@@ -240,7 +246,10 @@ class RidgeClassifier(_Deciding, _Classifier):
     alpha : float, default=1.0
         The penalty of squared coefficients.
     fit_intercept : bool, default=True
-    bound, offset, n_threads : optional
+    class_weight : dict or None, default=None
+        Weights of classes, by class: the weights of rows are multiplied by them, also those of rows
+        that are learned later. A class that is not in it has weight 1.
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -265,6 +274,7 @@ class RidgeClassifier(_Deciding, _Classifier):
         **SUMS_RULES,
         "alpha": real(0.0, 1e100, closed=True),
         "fit_intercept": IS_FLAG,
+        "class_weight": CLASS_WEIGHT_RULE,
     }
 
     def __init__(
@@ -272,8 +282,10 @@ class RidgeClassifier(_Deciding, _Classifier):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
+        class_weight: ClassWeight = None,
         bound: float | None = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -294,7 +306,7 @@ class GaussianNB(_Probable):
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     var_smoothing : float, default=1e-9
         This part of the largest variance of a feature is added to all variances.
-    bound, offset, n_threads : optional
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -332,6 +344,7 @@ class GaussianNB(_Probable):
         var_smoothing: float = 1e-9,
         bound: float | None = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -368,7 +381,7 @@ class LinearDiscriminantAnalysis(
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     n_components : int or None, default=None
         How many directions `transform` gives. None: as many as there are.
-    bound, offset, n_threads : optional
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -412,6 +425,7 @@ class LinearDiscriminantAnalysis(
         n_components: int | None = None,
         bound: float | None = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -465,7 +479,7 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         From 0 to 1: covariance matrices become (1 - reg_param) times themselves plus reg_param in
         each feature. They are divided by the weight of the rows of the class (scikit-learn: less
         1), so that a weight of 2 is the same as two rows.
-    bound, offset, n_threads : optional
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -500,6 +514,7 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         reg_param: float = 0.0,
         bound: float | None = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

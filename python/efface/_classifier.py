@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from ._bases import ClassifierMixin
 from ._estimator import Estimator
 from ._fitted import of_model, of_one_state
+from ._parameters import real
 from ._rows import spread_rows
 from ._types import Reals
+
+
+def _are_class_weights(value):
+    return value is None or (
+        isinstance(value, Mapping) and all(real(0.0, 2.0**30, closed=True)[0](w) for w in value.values())
+    )
+
+
+CLASS_WEIGHT_RULE = (_are_class_weights, "a dict from classes to weights, or None")
 
 
 class ClassesResults:
@@ -24,6 +35,11 @@ class ClassesResults:
         """The classes that rows have, in order."""
         return self._cached("classes", self._classes)
 
+    @property
+    def n_classes_(self) -> int:
+        """How many classes rows have."""
+        return len(self.classes_)
+
     @of_one_state
     def _classes(self):
         labels = self._form()[2]
@@ -32,7 +48,7 @@ class ClassesResults:
     @of_one_state
     def _scores(self, X, probabilities):
         """A number for each row of an array and class."""
-        inputs, _, labels = self._form()
+        inputs, _, labels, _ = self._form()
         out = np.empty((X.shape[0], len(labels)))
         with spread_rows(X, inputs, self.shape[1]) as rows:
             self._ask(self._models.score, self.run, probabilities, rows.array, out)
@@ -66,7 +82,13 @@ class Classifier(ClassifierMixin, Estimator):
 
     _learns = "classes"
 
+    def _refuse_store(self):
+        if getattr(self, "class_weight", None) is not None:
+            return "the weights of a store are those of its rows: leave class_weight out"
+        return super()._refuse_store()
+
     classes_: Final[NDArray[Any]] = of_model(ClassesResults.classes_)
+    n_classes_: Final[int] = of_model(ClassesResults.n_classes_)
 
 
 class ProbableClassifier(Probable, Classifier):

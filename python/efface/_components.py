@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,7 +114,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         part of the variance, chosen again after every change. None: as many as there are.
     whiten : bool, default=False
         Whether coordinates are divided by their deviations.
-    bound, offset, n_threads : optional
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -152,6 +152,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         whiten: bool = False,
         bound: float | None = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -221,3 +222,28 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         if self._fitted()._whiten:
             coordinates = coordinates * np.sqrt(self.explained_variance_)
         return coordinates @ self.components_ + self.mean_
+
+    def get_covariance(self) -> Reals:
+        """The covariance matrix of the features that the model stands for: that of the components
+        that are kept, and `noise_variance_` along all others."""
+        noise, axes = self.noise_variance_, self.components_
+        more = np.maximum(self.explained_variance_ - noise, 0.0)
+        return (axes.T * more) @ axes + noise * np.eye(axes.shape[1])
+
+    def get_precision(self) -> Reals:
+        """The inverse of `get_covariance()`."""
+        return np.linalg.inv(self.get_covariance())
+
+    def score_samples(self, X: ArrayLike) -> Reals:
+        """The logarithm of the density of each row of X, of the normal distribution with the mean
+        and the covariance matrix of the model."""
+        with self._rows(X) as rows:
+            apart = rows.array - self.mean_
+        precision = self.get_precision()
+        squares = (apart * (apart @ precision)).sum(axis=1)
+        size = np.linalg.slogdet(precision)[1] - len(precision) * np.log(2 * np.pi)
+        return (size - squares) / 2
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """The mean of `score_samples(X)`."""
+        return float(self.score_samples(X).mean())

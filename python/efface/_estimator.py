@@ -8,6 +8,7 @@ that only this family has, and a Model with the same results (_model.py). It def
 - `_family_parameters`, which makes of them what the extension takes (py_family_*.c);
 - `_data_parameters`, if some depend on the number of targets, or on weights; `_numbered`, if some
   name features; `_takes_missing`, if values may be missing;
+- `_with_categories`, if values may be categories, and the parameter `categories` names them;
 - `_findings` and `_warn_of`, if there is something to warn of after a fit.
 """
 
@@ -23,9 +24,10 @@ from ._arrays import WEIGHT_UNIT, check_weights, keep_present, unmasked
 from ._bases import BaseEstimator, NotFittedError
 from ._fitted import Fitted
 from ._model import make_model
-from ._parameters import COMMON_RULES, check_parameters, draw_seed, run_seeds
+from ._parameters import COMMON_RULES, check_parameters, draw_seed, run_seeds, thread_count
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import check_rows, feature_names, join_rows, plain_rows
+from ._tables import Every, as_table, take_columns
 from ._targets import Nothing, Values, first_classes
 from ._texts import name_texts
 from ._types import EachId, EachOwner, Names
@@ -73,6 +75,10 @@ class Estimator(BaseEstimator, Fitted):
         """Whether values of X may be missing, which is NaN."""
         return False
 
+    def _with_categories(self, parameters, places):
+        """Parameters that have the columns at these places as categories, if there can be such."""
+        return parameters
+
     def _class_parameters(self, form, labels):
         """Further parameters of a classifier, of the Classes and the labels of a fit."""
         return {}
@@ -115,7 +121,7 @@ class Estimator(BaseEstimator, Fitted):
         """The dictionary that the extension takes, without the seed."""
         return {
             "family": self._family,
-            "n_threads": int(parameters["n_threads"] or 0),
+            "n_threads": thread_count(parameters),
             **self._family_parameters(parameters, n_features, offsets),
             **self._data_parameters(n_features, n_targets, weight_unit),
         }
@@ -140,19 +146,22 @@ class Estimator(BaseEstimator, Fitted):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Any numbers; they are rounded to float32 (see `offset`).
+        X : array-like, data frame, Arrow table or sparse matrix, of shape (n_samples, n_features)
+            Any numbers; they are rounded to float32 (see `offset`). In a table, truth values are 0
+            and 1, dates are days and times seconds since 1970, and texts are for forests. A column that
+            another argument names is not a feature.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             The targets of a regressor, or the classes of a classifier: whole numbers or texts.
-            Ignored by other estimators.
+            Or the name of a column of X. Ignored by other estimators.
         sample_weight : array-like of shape (n_samples,), float or None
-            Rounded to multiples of 1/1024; a row of weight 0 is absent.
+            Rounded to multiples of 1/1024; a row of weight 0 is absent. Or the name of a column.
         ids : array-like of int or str, optional
-            The names of the rows in later requests. Texts are hashed. Without ids, the id of a row
+            The names of the rows in later requests. Texts are hashed. Or the name of a column, or
+            'index' for the index of a data frame. Without ids, the id of a row
             is a hash of its content (see `ids_`), so the order of rows does not matter.
         owners : array-like of int, str or None, optional
             The owners of the rows. None, NaN and masked elements mean no owner: a request for an
-            owner never finds these rows.
+            owner never finds these rows. Or the name of a column.
 
         Returns
         -------
@@ -160,13 +169,21 @@ class Estimator(BaseEstimator, Fitted):
             The estimator itself.
         """
         parameters = self._checked_parameters()
+        X, named, beside = take_columns(
+            X, y=y, sample_weight=sample_weight, ids=ids, owners=owners
+        )
+        y, sample_weight, ids, owners = named.values()
+        X = as_table(X)
         names = feature_names(X)
         parameters = self._numbered(parameters, names)
-        with plain_rows(X, self, self._takes_missing()) as rows:
+        may_be_texts = Every() if "categories" in parameters else ()
+        narrow = self.offset is None
+        with plain_rows(X, self, self._takes_missing(), may_be_texts, narrow) as rows:
+            parameters = self._with_categories(parameters, rows.categories)
             given, form = self._read_y(y, len(rows))
             with given:
                 offsets = choose_offsets(self.offset, rows.array)
-                findings = find_rounding(rows.array, offsets)
+                findings = find_rounding(rows.array, offsets, rows.lost)
                 shifts = form.offsets(self, given)
                 of_targets = form.findings(given, shifts)
                 model = self._fit_rows(
@@ -175,7 +192,7 @@ class Estimator(BaseEstimator, Fitted):
             n_features = rows.array.shape[1]
             self._check_fit(model, rows.array)
         # Only now, so that a fit which fails leaves the estimator as it was.
-        self._model, self.n_features_in_ = model, n_features
+        self._model, self.n_features_in_, self._beside = model, n_features, beside
         self._remember(parameters)
         if names is not None:
             self.feature_names_in_ = names
@@ -190,7 +207,7 @@ class Estimator(BaseEstimator, Fitted):
         """What y gives, and what it is; see _targets.py."""
         who = f"This {type(self).__name__} estimator"
         if self._learns == "classes":
-            return first_classes(y, n_rows, who)
+            return first_classes(y, n_rows, who, getattr(self, "class_weight", None))
         if self._learns is None:
             return Nothing().read(y, n_rows, who), Nothing()
         given = Values().read(y, n_rows, who)
@@ -198,6 +215,7 @@ class Estimator(BaseEstimator, Fitted):
 
     def _fit_rows(self, rows, given, form, parameters, shifts, sample_weight, ids, owners):
         """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
+        sample_weight = form.weighted(sample_weight, given.labels, len(rows))
         weights = check_weights(sample_weight, len(rows))
         present, all_ids = None, None
         if weights is not None and not weights.all():
@@ -211,6 +229,7 @@ class Estimator(BaseEstimator, Fitted):
         )
         seeds = self._seeds(parameters)
         offsets = _all_offsets(*shifts, n_features, n_targets)
+        ids, owners = unmasked(ids), unmasked(owners)
         owned = keep_present(owners, present, "owners")
         with _with_targets(rows, given) as whole:
             if present is not None:
@@ -242,6 +261,7 @@ class Estimator(BaseEstimator, Fitted):
             weighting="none" if weights is None else "parts",
             y=form.kept({}, models.form(0)[2]),
         )
+        model._owner_texts.add(models, unmasked(owned))
         if present is not None:
             model._keep_absent(rows.array, all_ids)
         return model
@@ -257,6 +277,11 @@ class Estimator(BaseEstimator, Fitted):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     _rows = check_rows
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import NO_OWNER
 from ._parameters import check_parameters, draw_seed, run_seeds
 from ._reports import Difference, Preview, Report
+from ._tables import take_columns
 from ._types import EachId, EachOwner, Ids, Missing, Numbers, Reals, RowIds, RowOwners, Seed
 
 ASKING, CHANGING = 1, 2
@@ -60,8 +60,9 @@ class Fitted:
     @property
     @of_one_state
     def owners_(self) -> RowOwners:
-        """The owners of the rows, in the order of `ids_`; a row without an owner is masked."""
-        return masked_owners(self._in_order(self._column(3, np.uint64)))
+        """The owners of the rows, in the order of `ids_`, as texts where texts were given; a row
+        without an owner is masked."""
+        return self._owner_texts.shown(self._in_order(self._column(3, np.uint64)))
 
     @property
     def offset_(self) -> Reals | None:
@@ -120,7 +121,9 @@ class Fitted:
 
         Parameters
         ----------
-        ids : int, str or a collection of them, optional
+        ids : int, str, a collection of them, or a mask, optional
+            A mask has a truth value for each row, in the order of `ids_`: an array, a list, or a
+            Series, whose index does not matter.
         owners : int, str or a collection of them, optional
             All rows of these owners.
         missing : {'raise', 'skip'}, default='raise'
@@ -132,6 +135,7 @@ class Fitted:
         Report
         """
         model = self._fitted()
+        ids = model._chosen(ids)
         return model._request(model._change, model._models.forget, ids, owners, missing)
 
     def preview(
@@ -139,6 +143,7 @@ class Fitted:
     ) -> Preview:
         """Says what `forget` will do, and changes nothing; `rows_visited` is an upper bound."""
         model = self._fitted()
+        ids = model._chosen(ids)
         return model._request(model._look, model._models.preview, ids, owners, missing, Preview)
 
     def learn(
@@ -155,6 +160,7 @@ class Fitted:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            As in a fit; other arguments may name columns of it.
         y : array-like, optional
             The targets or classes of the rows, if the model has such.
         sample_weight : array-like, optional
@@ -169,8 +175,9 @@ class Fitted:
         Report
         """
         model = self._fitted()
+        X, named, _ = take_columns(X, y=y, sample_weight=sample_weight, ids=ids, owners=owners)
         with self._rows(X) as rows:
-            return model._learn(rows, y, sample_weight, ids, owners)
+            return model._learn(rows, *named.values())
 
     def update(
         self,
@@ -190,8 +197,9 @@ class Fitted:
         Report
         """
         model = self._fitted()
+        X, named, _ = take_columns(X, y=y, sample_weight=sample_weight, ids=ids, owners=owners)
         with self._rows(X) as rows:
-            return model._update(rows, y, sample_weight, ids, owners)
+            return model._update(rows, *named.values())
 
     def rekey(self, random_state: Seed = None) -> Report:
         """Fits again with another seed. Nothing of the old randomness remains.
@@ -214,8 +222,3 @@ def of_model(result) -> Any:
     """A result of a Model, as a property of its estimator."""
     name = result.fget.__name__
     return property(lambda self: getattr(self._fitted(), name), doc=result.__doc__)
-
-
-def masked_owners(owners):
-    """Owners as a masked array; should its mask get lost, nobody is named by mistake."""
-    return np.ma.MaskedArray(owners, mask=owners == NO_OWNER, fill_value=np.uint64(NO_OWNER))

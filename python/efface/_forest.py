@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _efface
 from ._bases import DataConversionWarning, RegressorMixin
-from ._classifier import ProbableClassifier, ProbableResults
+from ._classifier import CLASS_WEIGHT_RULE, ProbableClassifier, ProbableResults
 from ._estimator import Estimator
 from ._fitted import of_model, of_one_state
 from ._linear import TARGET_OFFSET_RULE
@@ -24,7 +24,7 @@ from ._reports import ForestSize
 from ._rows import spread_rows
 from ._sums import IS_FLAG
 from ._targets import COLUMN_VECTOR, Classes, Values
-from ._types import Columns, MaxFeatures, Offset, Path, Reals, Seed, TreeRows
+from ._types import ClassWeight, Columns, MaxFeatures, Offset, Path, Reals, Seed, TreeRows
 
 _MAX_TREES = 65535
 _MAX = 2**32 - 1
@@ -223,6 +223,10 @@ class _Forest(_Trees, Estimator):
         numbers_only = _category_numbers(parameters["categories"], names)
         return {**parameters, "categories": numbers_only}
 
+    def _with_categories(self, parameters, places):
+        together = sorted({*parameters["categories"], *places})
+        return {**parameters, "categories": together}
+
     def _family_parameters(self, parameters, n_features, offsets):
         categories = parameters["categories"]
         for column in categories:
@@ -295,8 +299,10 @@ class ForestClassifier(ProbableClassifier, _Forest):
         Whether values of X may be missing (NaN).
     categories : int, str, a sequence of them, or None, default=None
         The features, by number or name, whose values are codes of categories: their order means
-        nothing.
-    random_state, offset, n_threads : optional
+        nothing. Columns of texts, or of the type `category`, are categories in any case.
+    class_weight : dict or None, default=None
+        Weights of classes, as in `RidgeClassifier`.
+    random_state, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
     Attributes
@@ -318,7 +324,11 @@ class ForestClassifier(ProbableClassifier, _Forest):
     'low'
     """
 
-    _rules = {**_RULES, "criterion": one_of("gini", "entropy")}
+    _rules = {
+        **_RULES,
+        "criterion": one_of("gini", "entropy"),
+        "class_weight": CLASS_WEIGHT_RULE,
+    }
 
     def __init__(
         self,
@@ -334,8 +344,10 @@ class ForestClassifier(ProbableClassifier, _Forest):
         lazy: bool = False,
         missing: bool = False,
         categories: Columns = None,
+        class_weight: ClassWeight = None,
         random_state: Seed = None,
         offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -362,7 +374,7 @@ class ForestRegressor(RegressorMixin, _Forest):
         at least 5, or all if those are fewer.
     rows, trees_per_row, lazy, missing, categories : optional
         As in `ForestClassifier`.
-    random_state, offset, n_threads : optional
+    random_state, offset, n_jobs, n_threads : optional
         As in `KMeans`.
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows. Then a row with the largest
@@ -411,6 +423,7 @@ class ForestRegressor(RegressorMixin, _Forest):
         bound: float | None = None,
         offset: Offset = None,
         target_offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

@@ -252,8 +252,11 @@ class KMeans(
         'tree': clusters of the nodes at depth 1, ..., height.
     weigh_centroids : bool, default=True
         'tree': whether centroids count with the weight of their rows. False is the paper's tree.
+    n_jobs : int or None, default=None
+        The number of threads. None or -1: as many as there are processors; -2: one less, and so on.
+        No result depends on it.
     n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+        Another name for `n_jobs`.
 
     Attributes
     ----------
@@ -312,6 +315,7 @@ class KMeans(
         node_method: NodeMethod = "lloyd",
         depth_clusters: Sizes = None,
         weigh_centroids: bool = True,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

@@ -188,8 +188,11 @@ class LinearRegression(_Regressor):
         `KMeans`. Results are in the units of X.
     target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
         The same for y. None: none, or 'auto' if `offset` is 'auto'.
+    n_jobs : int or None, default=None
+        The number of threads. None or -1: as many as there are processors; -2: one less, and so on.
+        No result depends on it.
     n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+        Another name for `n_jobs`.
 
     Attributes
     ----------
@@ -218,6 +221,7 @@ class LinearRegression(_Regressor):
         bound: float | None = None,
         offset: Offset = None,
         target_offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -240,7 +244,7 @@ class Ridge(_Regressor):
     alpha : float, default=1.0
         The penalty, as in scikit-learn: of the square of each coefficient, in the units of the
         data.
-    fit_intercept, bound, offset, target_offset, n_threads : optional
+    fit_intercept, bound, offset, target_offset, n_jobs, n_threads : optional
         As in `LinearRegression`.
 
     Attributes
@@ -271,6 +275,7 @@ class Ridge(_Regressor):
         bound: float | None = None,
         offset: Offset = None,
         target_offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -298,7 +303,7 @@ class RidgeCV(_Regressor):
     ----------
     alphas : array-like of float, default=(0.1, 1.0, 10.0)
         The penalties to choose from; the first of those that are equally good is taken.
-    fit_intercept, bound, offset, target_offset, n_threads : optional
+    fit_intercept, bound, offset, target_offset, n_jobs, n_threads : optional
         As in `LinearRegression`.
 
     Attributes
@@ -329,6 +334,7 @@ class RidgeCV(_Regressor):
         bound: float | None = None,
         offset: Offset = None,
         target_offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -401,7 +407,7 @@ class FourierRidge(_Regressor):
         How many Fourier features there are.
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows.
-    fit_intercept, offset, target_offset, n_threads : optional
+    fit_intercept, offset, target_offset, n_jobs, n_threads : optional
         As in `LinearRegression`.
     random_state : int, RandomState or None, default=None
         As in `KMeans`.
@@ -441,6 +447,7 @@ class FourierRidge(_Regressor):
         random_state: Seed = None,
         offset: Offset = None,
         target_offset: Offset = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

@@ -15,11 +15,13 @@ from ._arrays import (
     answer_array,
     check_weights,
     keep_present,
+    read_mask,
     read_table,
     unmasked,
     whole_weights,
 )
 from ._fitted import CHANGING, NOT_FINISHED, Fitted, of_one_state
+from ._owner_texts import OwnerTexts
 from ._parameters import skips_missing
 from ._reports import ModelInfo, Report
 from ._rounding import add_offsets
@@ -57,6 +59,7 @@ class Model(Fitted):
         "_inside",
         "_lock",
         "_models",
+        "_owner_texts",
         "_params",
         "_weighting",
         "_y",
@@ -66,8 +69,18 @@ class Model(Fitted):
         super().__init_subclass__(**named)
         _CLASSES.update(dict.fromkeys(kinds, cls))
 
-    def __init__(self, models, *, params=None, weighting="none", has_arrivals=True, y=Nothing()):
+    def __init__(
+        self,
+        models,
+        *,
+        params=None,
+        weighting="none",
+        has_arrivals=True,
+        y=Nothing(),
+        owner_texts=None,
+    ):
         self._models = models
+        self._owner_texts = OwnerTexts() if owner_texts is None else owner_texts
         self._params = params
         self._y = y  # what y is, as _targets.py has it
         # What weights are: there are "none", multiples of 1/1024 ("parts"), or "whole" numbers.
@@ -85,11 +98,12 @@ class Model(Fitted):
             f"digest {self.digest()[:16]}...>"
         )
 
-    def _change(self, verb, *arguments, texts={}):
+    def _change(self, verb, *arguments, texts={}, counted=None):
         """Calls a method that changes the models; what was computed before is dropped.
 
         Before and after: an exception of a signal handler may come right after the change. `texts`
-        are those of classes that may be new.
+        are those of classes that may be new; `counted` are the ids and owners of the rows, and what
+        is done to them.
         """
         with self._lock:
             if self._inside:
@@ -97,7 +111,10 @@ class Model(Fitted):
             try:
                 self._inside = CHANGING
                 self._cache = {}
-                result = verb(*arguments)
+                if counted is None:
+                    result = verb(*arguments)
+                else:
+                    result = self._owner_texts.change(self, lambda: verb(*arguments), *counted)
                 if isinstance(self._y, Classes) and self._y.are_texts:
                     self._y = self._y.kept(texts, self._models.form(0)[2])
                 return result
@@ -160,7 +177,8 @@ class Model(Fitted):
         return self._models.shape()[:2]
 
     def _form(self):
-        """The columns that are features, the column of each number that is predicted, classes."""
+        """The columns that are features, the column of each number that is predicted, classes, the
+        columns that are categories."""
         return self._cached("form", lambda: self._models.form(0))  # all runs have the same
 
     @property
@@ -171,7 +189,7 @@ class Model(Fitted):
     @property
     def _targets(self):
         """The columns that are targets, in the order of the columns of y."""
-        inputs, predicted, _ = self._form()
+        inputs, predicted, *_ = self._form()
         others = set(range(self._models.shape()[1])).difference(inputs)
         return predicted if others and others == set(predicted) else sorted(others)
 
@@ -273,7 +291,7 @@ class Model(Fitted):
         """`predict` for an array that was checked."""
         _, predicts, n_numbers = self._models.info(self.run)
         out = answer_array(predicts, n_numbers, X.shape[0])
-        inputs, columns, _ = self._form()
+        inputs, columns, *_ = self._form()
         with spread_rows(X, inputs, self.shape[1]) as rows:
             self._ask(self._models.predict, self.run, rows.array, out)
         add_column_offsets(out, columns, self._models.offsets())
@@ -297,7 +315,7 @@ class Model(Fitted):
         """`predict` by a Predictor that is a view of the model as it is now."""
         _, _, predicts, n_numbers = view.info()
         out = answer_array(predicts, n_numbers, X.shape[0])
-        inputs, columns, _ = view.form()
+        inputs, columns, *_ = view.form()
         with spread_rows(X, inputs, self.shape[1]) as rows:
             view.predict(rows.array, out)
         add_column_offsets(out, columns, self._models.offsets())
@@ -308,20 +326,41 @@ class Model(Fitted):
         """Whether values of rows may be missing, which is NaN."""
         return self._models.takes_missing(0)  # all runs are alike
 
+    def _categories(self):
+        """The places of the features that are categories."""
+        inputs, *_, categories = self._form()
+        return {place for place, column in enumerate(inputs) if column in categories}
+
     def _rows(self, X):
-        return rows_by_name(X, self.feature_names, "the model", self.takes_missing)
+        categories = self._categories()
+        return rows_by_name(X, self.feature_names, "the model", self.takes_missing, categories)
 
     # -------------------------------------------------------------- changing
 
     def _named(self, error, *given):
         return name_texts(error, self._models.text_id, *given)
 
+    def _chosen(self, ids):
+        """The ids that a mask chooses; ids as they are."""
+        mask = read_mask(ids)
+        if mask is None:
+            return ids
+        known = self.ids_
+        if len(mask) != len(known):
+            raise ValueError(
+                f"the mask has {len(mask)} truth values, but there are {len(known)} rows: it must "
+                "have one for each row in the order of ids_"
+            )
+        return known[mask]
+
     def _request(self, call, verb, ids, owners, missing, report=Report):
         if ids is None and owners is None:
             raise ValueError("give ids or owners to say what to forget")
         skip = skips_missing(missing)
+        ids, owners = unmasked(ids), unmasked(owners)
+        named = {"counted": (ids, owners, "forget")} if report is Report else {}
         try:
-            return report._make(call(verb, unmasked(ids), unmasked(owners), skip))
+            return report._make(call(verb, ids, owners, skip, **named))
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
 
@@ -338,18 +377,20 @@ class Model(Fitted):
             )
         return None
 
-    def _change_rows(self, verb, rows, ids, weights, owners, labels, texts):
+    def _change_rows(self, what, rows, ids, weights, owners, labels, texts):
         unit = 1 if self._weighting == "whole" else WEIGHT_UNIT
+        ids, owners = unmasked(ids), unmasked(owners)
         try:
             report = self._change(
-                verb,
+                getattr(self._models, what),
                 rows.array,
-                unmasked(ids),
+                ids,
                 weights,
-                unmasked(owners),
+                owners,
                 unit,
                 labels,
                 texts=texts,
+                counted=(ids, owners, what),
             )
         except (LookupError, ValueError) as error:
             raise self._named(error, ids, owners) from None
@@ -373,18 +414,20 @@ class Model(Fitted):
 
     def _learn(self, rows, y, sample_weight, ids, owners):
         """`learn` for Rows."""
-        weights = self._weights_like(sample_weight, len(rows))
-        present = None
-        if self._weighting == "parts" and not weights.all():
-            present = weights > 0
-            weights = weights[present]
-        with (
-            self._y.read(y, len(rows), "learn") as given,
-            self._joined(rows, given) as whole,
-            whole.where(present) as some,
-        ):
+        with self._y.read(y, len(rows), "learn") as given, self._joined(rows, given) as whole:
+            sample_weight = self._y.weighted(sample_weight, given.labels, len(rows))
+            weights = self._weights_like(sample_weight, len(rows))
+            present = None
+            if self._weighting == "parts" and not weights.all():
+                present = weights > 0
+                weights = weights[present]
+            return self._learn_present(whole, given, weights, present, ids, owners)
+
+    def _learn_present(self, rows, given, weights, present, ids, owners):
+        """Learns those of the rows that are present."""
+        with rows.where(present) as some:
             return self._change_rows(
-                self._models.learn,
+                "learn",
                 some,
                 keep_present(ids, present, "ids"),
                 weights,
@@ -397,15 +440,18 @@ class Model(Fitted):
         """`update` for Rows."""
         if ids is None:
             raise ValueError("give the ids of the rows to update")
-        weights = None
-        if sample_weight is not None:
-            weights = self._weights_like(sample_weight, len(rows))
-            if not weights.all():
-                raise ValueError("a weight must not be 0: forget the row instead")
+        if self._y.has_weights and (y is None) != (sample_weight is None):
+            raise ValueError("the model has weights of classes: give both y and sample_weight")
         form = Nothing() if y is None and isinstance(self._y, Classes) else self._y
         with form.read(y, len(rows), "update") as given, self._joined(rows, given) as whole:
+            weights = None
+            if sample_weight is not None:
+                sample_weight = form.weighted(sample_weight, given.labels, len(rows))
+                weights = self._weights_like(sample_weight, len(rows))
+                if not weights.all():
+                    raise ValueError("a weight must not be 0: forget the row instead")
             return self._change_rows(
-                self._models.update, whole, ids, weights, owners, given.labels, given.texts
+                "update", whole, ids, weights, owners, given.labels, given.texts
             )
 
     # -------------------------------------------------------------- pickling
@@ -437,6 +483,7 @@ class Model(Fitted):
             self._offsets_of(list(range(self.shape[1]))),
             labels,
             self._y,
+            self._owner_texts,
         )
 
     def __deepcopy__(self, memo):
@@ -453,13 +500,23 @@ def make_model(models, **named):
 
 
 def _restore(
-    params, seeds, weighting, rows, states, answers, offsets=None, labels=None, y=Nothing()
+    params,
+    seeds,
+    weighting,
+    rows,
+    states,
+    answers,
+    offsets=None,
+    labels=None,
+    y=Nothing(),
+    owner_texts=None,
 ):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets, labels
     )
-    model = make_model(models, params=params, weighting=weighting, y=y)
+    known = None if owner_texts is None else owner_texts.copy()
+    model = make_model(models, params=params, weighting=weighting, y=y, owner_texts=known)
     model._cache.update(answers)
     return model

@@ -61,6 +61,10 @@ COMMON_RULES = {
         "an int in the range [0, 2**64), a RandomState or None",
     ),
     "offset": (_is_offset, "a number for each feature, 'auto' or None"),
+    "n_jobs": (
+        lambda v: v is None or (whole(-MAX_THREADS, MAX_THREADS)[0](v) and v != 0),
+        f"an int of magnitude 1 to {MAX_THREADS} or None",
+    ),
     "n_threads": or_none(whole(1, MAX_THREADS)),
 }
 """Rules for the parameters that every estimator has."""
@@ -78,6 +82,18 @@ def check_parameters(owner, parameters, rules=COMMON_RULES):
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be {description}. Got {value!r} instead."
             )
+
+
+def thread_count(parameters):
+    """The number of threads as the library takes it: 0 for as many as there are processors."""
+    n_jobs, n_threads = parameters["n_jobs"], parameters["n_threads"]
+    if n_jobs is None:
+        return int(n_threads or 0)
+    if n_threads is not None:
+        raise ValueError("n_threads is another name for n_jobs: give only one of them")
+    if n_jobs >= -1:
+        return max(int(n_jobs), 0)
+    return max(1, len(os.sched_getaffinity(0)) + 1 + int(n_jobs))
 
 
 def skips_missing(missing):

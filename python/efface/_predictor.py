@@ -76,7 +76,9 @@ class Predictor:
     def _ask(self, X, make, ask):
         """An array that `make` makes for a number of rows, and `ask` fills for the rows of X."""
         whose = "the published model"
-        with rows_by_name(X, self.feature_names, whose, self.takes_missing) as rows:
+        inputs, *_, categories = self._item.form()
+        places = {place for place, column in enumerate(inputs) if column in categories}
+        with rows_by_name(X, self.feature_names, whose, self.takes_missing, places) as rows:
             n_rows, n_features = rows.array.shape
             if n_features != self.n_features:
                 raise ValueError(

@@ -33,9 +33,11 @@ class Tails(NamedTuple):
     column_carries: bool
 
 
-def find_rounding(X, offsets):
-    """Findings for the features of an array that lose something in float32."""
-    return [Finding(*found) for found in _efface.rounding(X, offsets)]
+def find_rounding(X, offsets, lost=None):
+    """Findings for the features of an array that lose something in float32; `lost` are those that
+    are known."""
+    found = _efface.rounding(X, offsets) if lost is None else lost
+    return [Finding(*one) for one in found]
 
 
 def choose_offsets(offset, X, called="offset", whose="features"):

@@ -11,21 +11,26 @@ import warnings
 import numpy as np
 
 from ._bases import check_array, check_missing
+from ._tables import Table, as_table
 
 # Other types become the first of these, so that what float32 loses of them is noticed.
 READABLE = [np.float64, np.float32]
 READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 4, 8)]
+
+_MUCH = 2**28  # bytes of a sparse matrix made dense that are worth a word
 
 
 class Rows:
     """A two-dimensional array of finite numbers, or NaN where values may be missing; at the end of
     `with` it is overwritten if it is ours."""
 
-    __slots__ = ("_ours", "array")
+    __slots__ = ("_ours", "array", "categories", "lost")
 
-    def __init__(self, array, ours):
+    def __init__(self, array, ours, categories=(), lost=None):
         self.array = array
         self._ours = ours
+        self.categories = categories  # places of columns that are known to be categories
+        self.lost = lost  # what was lost on the way to float32, if that is known
 
     def __enter__(self):
         return self
@@ -71,13 +76,31 @@ def _no_missing(estimator):
     return "Input X contains NaN." + hint
 
 
+def _is_sparse(X):
+    """Whether X is a sparse matrix of SciPy."""
+    return hasattr(X, "toarray") and hasattr(X, "nnz")
+
+
+def _make_dense(X):
+    """A sparse matrix as an array, which is ours."""
+    dtype = X.dtype if X.dtype in READABLE else np.dtype(np.float64)
+    n_bytes = int(np.prod(X.shape)) * dtype.itemsize
+    if n_bytes >= _MUCH:
+        warnings.warn(
+            f"X is sparse, but rows are kept dense: as an array it takes {n_bytes / 2**30:.1f} GiB, "
+            f"and {X.shape[0]} rows in the model take {4 * np.prod(X.shape) / 2**30:.1f} GiB more",
+            stacklevel=4,
+        )
+    try:
+        return X.astype(dtype, copy=False).toarray()
+    except MemoryError:
+        raise MemoryError(
+            f"X is sparse, but rows are kept dense, and {n_bytes / 2**30:.1f} GiB are not there"
+        ) from None
+
+
 def _check_array_alone(X, estimator, missing):
     """The parts of scikit-learn's check_array that are needed here."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError(
-            "A sparse matrix was passed, but dense data is required. "
-            "Use X.toarray() to convert to a dense numpy array."
-        )
     array = np.asarray(X)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{array}\n")
@@ -119,20 +142,38 @@ def is_ours(array, X):
     return isinstance(X, (list, tuple))
 
 
-def plain_rows(X, estimator=None, missing=False):
-    """X as Rows that the extension can read; `missing` says whether values may be NaN."""
+def _checked(X, estimator, missing):
+    """X as an array of numbers; `missing` says whether values may be NaN."""
     if check_array is None:
-        array = _check_array_alone(X, estimator, missing)
+        return _check_array_alone(X, estimator, missing)
+    check = check_missing if missing else check_array
+    try:
+        return check(X, dtype=READABLE, estimator=estimator, input_name="X")
+    except ValueError as error:
+        # scikit-learn goes on with the names of other estimators.
+        if "contains NaN" not in str(error) or not hasattr(estimator, "missing"):
+            raise
+        raise ValueError(_no_missing(estimator)) from None
+
+
+def plain_rows(X, estimator=None, missing=False, categories=(), narrow=False):
+    """X as Rows that the extension can read; `missing` says whether values may be NaN, `categories`
+    in which columns of a Table texts may be, and `narrow` that no offset is taken from them, so that
+    they may come as float32."""
+    places, lost = (), None
+    if isinstance(X, Table):
+        made, lost, places = X.numbers(categories, narrow)
+    elif _is_sparse(X):
+        made = _make_dense(X)
     else:
-        check = check_missing if missing else check_array
-        try:
-            array = check(X, dtype=READABLE, estimator=estimator, input_name="X")
-        except ValueError as error:
-            # scikit-learn goes on with the names of other estimators.
-            if "contains NaN" not in str(error) or not hasattr(estimator, "missing"):
-                raise
-            raise ValueError(_no_missing(estimator)) from None
-    return Rows(array, is_ours(array, X))
+        array = _checked(X, estimator, missing)
+        return Rows(array, is_ours(array, X))
+    try:
+        _checked(made, estimator, missing)  # makes no copy
+    except BaseException:
+        made.fill(0)
+        raise
+    return Rows(made, True, places, lost)
 
 
 # ------------------------------------------------------------------ names of features
@@ -186,8 +227,11 @@ def _check_feature_names(estimator, X):
 
 def check_rows(estimator, X):
     """X as Rows, with the features that the estimator was fitted to."""
+    X = as_table(X, getattr(estimator, "_beside", ()))
     _check_feature_names(estimator, X)
-    rows = plain_rows(X, estimator, estimator._fitted().takes_missing)
+    model = estimator._fitted()
+    narrow = model.offset_ is None
+    rows = plain_rows(X, estimator, model.takes_missing, model._categories(), narrow)
     if rows.array.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {rows.array.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -211,8 +255,10 @@ def distinct_names(X):
     return names
 
 
-def _in_order(X, order, missing):
+def _in_order(X, order, missing, categories):
     """The columns of a data frame in another order, as Rows that are ours."""
+    if isinstance(X, Table):
+        return plain_rows(X.take(order), missing=missing, categories=categories)
     columns = [X.iloc[:, place].to_numpy() for place in order]
     if any(column.dtype not in READABLE for column in columns):
         rows = plain_rows(X, missing=missing)
@@ -224,9 +270,11 @@ def _in_order(X, order, missing):
     return Rows(array, True)
 
 
-def rows_by_name(X, names, whose, missing=False):
+def rows_by_name(X, names, whose, missing=False, categories=()):
     """X as Rows with the features `names`. A data frame is matched by name, in whatever order;
-    anything else by position. `missing` says whether values may be NaN."""
+    anything else by position. `missing` says whether values may be NaN, and `categories` which of
+    the features may be texts."""
+    X = as_table(X)
     given = distinct_names(X)
     if given is not None and names is None:
         warnings.warn(
@@ -234,7 +282,7 @@ def rows_by_name(X, names, whose, missing=False):
             stacklevel=4,
         )
     if given is None or names is None or given == names:
-        return plain_rows(X, missing=missing)
+        return plain_rows(X, missing=missing, categories=categories)
     unknown = [name for name in given if name not in names]
     absent = [name for name in names if name not in given]
     if unknown or absent:
@@ -244,7 +292,7 @@ def rows_by_name(X, names, whose, missing=False):
         if absent:
             message += "Feature names that are missing in X:\n" + _listing(absent)
         raise ValueError(message)
-    rows = _in_order(X, [given.index(name) for name in names], missing)
+    rows = _in_order(X, [given.index(name) for name in names], missing, categories)
     try:
         plain_rows(rows.array, missing=missing)  # it may have NaN, or no rows; no copy is made
     except BaseException:

@@ -105,8 +105,11 @@ class SegmentedRegression(_Segments, MultiOutputMixin, RegressorMixin, Estimator
         As in `KMeans`.
     height, width, leaf_method, node_method, depth_clusters, weigh_centroids : optional
         As in `KMeans`.
+    n_jobs : int or None, default=None
+        The number of threads. None or -1: as many as there are processors; -2: one less, and so on.
+        No result depends on it.
     n_threads : int or None, default=None
-        None: as many as there are processors. No result depends on it.
+        Another name for `n_jobs`.
 
     Attributes
     ----------
@@ -168,6 +171,7 @@ class SegmentedRegression(_Segments, MultiOutputMixin, RegressorMixin, Estimator
         node_method: NodeMethod = "lloyd",
         depth_clusters: Sizes = None,
         weigh_centroids: bool = True,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

@@ -18,10 +18,12 @@ from ._arrays import unmasked, whole_weights
 from ._estimator import Estimator
 from ._found import found_rows
 from ._model import Model, make_model
+from ._owner_texts import OwnerTexts
 from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, StoredModel, StoreInfo, StorePreview, StoreReport
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
+from ._tables import Every, as_table, take_columns
 from ._targets import Classes, Nothing, Values, store_labels
 from ._texts import first_text, name_texts
 from ._types import (
@@ -60,6 +62,7 @@ class Store:
     def __init__(self, file, path):
         self._file = file
         self._path = os.fspath(path)
+        self._categories = set()  # columns that `create` was given texts or categories for
 
     @staticmethod
     def open(
@@ -114,7 +117,10 @@ class Store:
         ----------
         path : str or path-like
         X : array-like of shape (n_rows, n_features)
-            The store keeps the names of a data frame's columns.
+            An array, a data frame, an Arrow table or a sparse matrix, as for a fit. The store keeps
+            the names of columns. Texts become codes of categories, for forests that name their
+            columns as `categories`. `weights`, `ids`, `owners` and `labels` may name columns of X,
+            which then are not features, and ids may be 'index'.
         weights : array-like of int, optional
         ids : array-like of int or str, optional
             By default 0, 1, 2, ...
@@ -148,13 +154,18 @@ class Store:
         if os.path.exists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
         key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
+        X, named, _ = take_columns(X, weights=weights, ids=ids, owners=owners, labels=labels)
+        weights, ids, owners, labels = named.values()
+        X = as_table(X)
         names = distinct_names(X)
-        with plain_rows(X, missing=missing) as rows:
+        narrow = offset is None
+        with plain_rows(X, missing=missing, categories=Every(), narrow=narrow) as rows:
+            places = rows.categories
             check_parameters("create", {"offset": offset})
             weights = whole_weights(weights, len(rows))
             labels, texts = store_labels(labels, len(rows))
             offsets = choose_offsets(offset, rows.array)
-            findings = find_rounding(rows.array, offsets)
+            findings = find_rounding(rows.array, offsets, rows.lost)
             try:
                 file = _efface.create_store(
                     path,
@@ -177,7 +188,9 @@ class Store:
                     error, lambda text: _efface.text_id(text, key), ids, owners
                 ) from None
         warn_rounding(findings, names, stacklevel=2)
-        return Store(file, path)
+        store = Store(file, path)
+        store._categories = set(places)
+        return store
 
     def __enter__(self) -> Store:
         return self
@@ -306,11 +319,16 @@ class Store:
         """A copy of a model with all rows, as a `Model`. It is independent of the store: changes of
         the copy do not reach the store."""
         models = self._file.load(self._runs(name))
-        return make_model(models, weighting="whole", has_arrivals=False, y=self._y_of(models))
+        model = make_model(models, weighting="whole", has_arrivals=False, y=self._y_of(models))
+        if self.info.keeps_texts:
+            model._owner_texts = OwnerTexts(
+                {number: (text, n) for number, text, n in self._file.owners() if text is not None}
+            )
+        return model
 
     def _y_of(self, models):
         """What the models of a store learn; see _targets.py."""
-        inputs, _, classes = models.form(0)
+        inputs, _, classes, _ = models.form(0)
         n_targets = models.shape()[1] - len(inputs)
         if n_targets:
             return Values(flat=n_targets == 1)
@@ -404,6 +422,7 @@ class Store:
         columns, n_targets = self._chosen_columns(estimator, columns, targets)
         n_features = self.n_features if columns is None else len(columns) - n_targets
         parameters = estimator._numbered(parameters, self._names_of(columns, n_features))
+        self._check_categories(parameters.get("categories", ()), columns, n_features)
         offsets = self.offset
         if offsets is not None and columns is not None:
             offsets = offsets[columns[:n_features]]
@@ -413,6 +432,17 @@ class Store:
         names = self.columns(name) if self.feature_names is not None else None
         estimator._warn_of(found, parameters, names, stacklevel=2)
         return next(model for model in self.models if model.name == name)
+
+    def _check_categories(self, categories, columns, n_features):
+        """Codes of texts are no numbers: a model must have them as categories, or not at all."""
+        columns = range(n_features) if columns is None else columns[:n_features]
+        for place, column in enumerate(columns):
+            if column in self._categories and place not in categories:
+                name = repr((self.feature_names or {column: int(column)})[column])
+                raise ValueError(
+                    f"column {name} was given as categories: give a forest categories=[{name}], or leave the "
+                    "column out with columns="
+                )
 
     def _names_of(self, columns, n_features):
         """The names of the features of a model, of the columns that were chosen; or None."""
@@ -581,8 +611,11 @@ class Store:
         return self._request(ids, owners, missing, True)
 
     def _change_rows(self, verb, X, weights, ids, owners, labels):
+        X, named, _ = take_columns(X, weights=weights, ids=ids, owners=owners, labels=labels)
+        weights, ids, owners, labels = named.values()
         missing = self._file.takes_missing()
-        with rows_by_name(X, self.feature_names, "the store", missing) as rows:
+        categories = self._categories.union(self._file.categories())
+        with rows_by_name(X, self.feature_names, "the store", missing, categories) as rows:
             weights = whole_weights(weights, len(rows))
             labels, texts = store_labels(labels, len(rows))
             try:
@@ -613,7 +646,8 @@ class Store:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            A data frame is matched by name; its columns may have any order.
+            A data frame is matched by name; its columns may have any order. Other arguments may
+            name further columns, as in `create`.
         weights : array-like of int, optional
         ids : array-like of int or str, optional
             By default, random numbers; they are `new_ids` of the report.

@@ -106,7 +106,7 @@ class ColumnMeans(SumsEstimator):
 
     Parameters
     ----------
-    bound, offset, n_threads : optional
+    bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
     random_state : int, RandomState or None, default=None
         Has no effect: there is no randomness.
@@ -137,6 +137,7 @@ class ColumnMeans(SumsEstimator):
         bound: float | None = None,
         random_state: Any = None,
         offset: Any = None,
+        n_jobs: int | None = None,
         n_threads: int | None = None,
     ) -> None:
         self._keep(locals())

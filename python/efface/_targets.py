@@ -15,6 +15,7 @@ from ._arrays import unmasked
 from ._bases import DataConversionWarning, check_array
 from ._rounding import choose_offsets, find_rounding
 from ._rows import READABLE, is_ours
+from ._tables import arrow_values
 
 NO_LABEL = -(2**63)
 """The label of a row without one, in the library."""
@@ -71,6 +72,7 @@ class Nothing:
     __slots__ = ()
 
     flat = True
+    has_weights = False
 
     def read(self, y, n_rows, who):
         """A Given of y."""
@@ -83,6 +85,10 @@ class Nothing:
     def named(self, error):
         """An error of the library, with the texts of classes in the place of their numbers."""
         return error
+
+    def weighted(self, sample_weight, labels, n_rows):
+        """Weights of rows, times those of their classes if these have any."""
+        return sample_weight
 
     def offsets(self, estimator, given):
         """The offsets of the targets, or None."""
@@ -107,6 +113,7 @@ class Values(Nothing):
     def read(self, y, n_rows, who):
         """A Given with an array of two dimensions."""
         _need_y(y, who)
+        y = arrow_values(y)
         if check_array is not None:
             array = check_array(y, ensure_2d=False, dtype=READABLE, input_name="y")
         else:
@@ -173,10 +180,18 @@ def _number(value):
 
 def _distinct(array):
     """The different elements, and the place of each element among them."""
-    try:
+    if array.dtype.kind != "O":
         return np.unique(array, return_inverse=True)
+    known = {}
+    try:
+        met = np.array([known.setdefault(item, len(known)) for item in array.tolist()], dtype=int)
+        order = sorted(known)
     except TypeError:  # they cannot be sorted
         raise _unknown("texts and numbers, or other things, mixed") from None
+    found, places = np.empty(len(order), dtype=object), np.empty(len(order), dtype=int)
+    found[:] = order
+    places[[known[item] for item in order]] = np.arange(len(order))
+    return found, places[met]
 
 
 def _labels_of(array):
@@ -206,13 +221,20 @@ def _labels_of(array):
 
 
 class Classes(Nothing):
-    """Classes: the type that users know them in, and the texts of those that are texts."""
+    """Classes: the type that users know them in, the texts of those that are texts, and weights of
+    some by label, or None."""
 
-    __slots__ = ("dtype", "texts")
+    __slots__ = ("dtype", "texts", "weights")
 
-    def __init__(self, dtype=np.dtype(np.int64), texts=None):
+    def __init__(self, dtype=np.dtype(np.int64), texts=None, weights=None):
         self.dtype = np.dtype(dtype)
         self.texts = texts or {}
+        self.weights = weights
+
+    @property
+    def has_weights(self):
+        """Whether classes have weights."""
+        return self.weights is not None
 
     @property
     def are_texts(self):
@@ -237,7 +259,16 @@ class Classes(Nothing):
         if not self.are_texts:
             return self
         both = {**self.texts, **texts}
-        return Classes(self.dtype, {label: both[label] for label in classes if label in both})
+        texts = {label: both[label] for label in classes if label in both}
+        return Classes(self.dtype, texts, self.weights)
+
+    def weighted(self, sample_weight, labels, n_rows):
+        """Weights of rows, times those of their classes; a class without one has 1."""
+        if self.weights is None or np.size(sample_weight) not in (1, n_rows):
+            return sample_weight
+        found, places = np.unique(labels, return_inverse=True)
+        by_class = np.array([self.weights.get(label, 1.0) for label in found.tolist()])[places]
+        return by_class if sample_weight is None else by_class * np.asarray(sample_weight, float)
 
     def named(self, error):
         """An error of the library, with the texts of classes in the place of their numbers."""
@@ -274,12 +305,24 @@ def _one_column(y):
     return array
 
 
-def first_classes(y, n_rows, who):
-    """A Given of the classes of a fit, and the Classes that they make."""
+def first_classes(y, n_rows, who, weights=None):
+    """A Given of the classes of a fit, and the Classes that they make. `weights` are those of
+    classes, as the user knows them."""
     _need_y(y, who)
     labels, texts, dtype = _labels_of(_one_column(y))
     _same_length(len(labels), n_rows)
-    return Given(labels=labels, texts=texts), Classes(dtype, texts)
+    if weights is not None:
+        weights = _weights_by_label(weights, dtype.kind in "UO")
+    return Given(labels=labels, texts=texts), Classes(dtype, texts, weights)
+
+
+def _weights_by_label(weights, are_texts):
+    if not weights:
+        return {}
+    labels, texts, _ = _labels_of(np.array(list(weights), dtype=object))
+    if bool(texts) != are_texts:
+        raise ValueError("the classes of class_weight are not of the kind of those of y")
+    return dict(zip(labels.tolist(), map(float, weights.values())))
 
 
 def _is_missing(value):

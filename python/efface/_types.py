@@ -1,6 +1,6 @@
 """What arguments and results are, for type checkers."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, SupportsIndex
 
@@ -30,6 +30,7 @@ NodeMethod = Literal["lloyd", "quantized", "pyramid"]
 Scale = Literal["minmax"] | None
 Empty = Literal["reseed", "keep"]
 Sizes = Sequence[int] | None
+ClassWeight = Mapping[Any, float] | None
 MaxFeatures = float | Literal["sqrt", "log2", "default"] | None
 TreeRows = Literal["all", "some", "poisson"]
 

@@ -57,9 +57,10 @@ class Halves(efface.Estimator):
     _family = "kmeans"
     _rules = COMMON_RULES
 
-    def __init__(self, random_state=None, offset=None, n_threads=None):
+    def __init__(self, random_state=None, offset=None, n_jobs=None, n_threads=None):
         self.random_state = random_state
         self.offset = offset
+        self.n_jobs = n_jobs
         self.n_threads = n_threads
 
     def _family_parameters(self, parameters, n_features, offsets):

@@ -21,7 +21,8 @@ from efface import ForestClassifier, ForestRegressor, KMeans
 # Few different values, so that there are equal rows, ties and empty clusters.
 ROWS = st.lists(st.integers(-3, 3).map(lambda v: v / 2), min_size=2, max_size=2)
 WEIGHTS = st.sampled_from([0.25, 1.0, 1.5, 3.0])
-OWNERS = st.sampled_from([None, 0, 1, 2, 3])
+PEOPLE = [0, 1, 2, "Ada", "Bob"]
+OWNERS = st.sampled_from([None, *PEOPLE])
 
 
 class Law(RuleBasedStateMachine):
@@ -78,7 +79,7 @@ class Law(RuleBasedStateMachine):
         for i in ids:
             del self.rows[i]
 
-    @rule(owner=st.integers(0, 4))
+    @rule(owner=st.sampled_from([*PEOPLE, 4, "Eve"]))
     def forget_owner(self, owner):
         gone = [i for i, row in self.rows.items() if row[2] == owner]
         report = self.model.forget(owners=owner, missing="skip")
@@ -132,7 +133,12 @@ class Law(RuleBasedStateMachine):
             self.compare(fresh)  # first: a lazy forest is not grown yet, and encoding grows it
         assert self.model.verify()
         np.testing.assert_array_equal(self.model.ids_, list(self.rows))
-        assert self.model.owners_.tolist() == [row[2] for row in self.rows.values()]
+        owners = [row[2] for row in self.rows.values()]
+        assert self.model.owners_.tolist() == owners
+        known = self.model._model._owner_texts._known
+        assert sorted(text for text, _ in known.values()) == sorted(
+            {owner for owner in owners if isinstance(owner, str)}
+        )
         assert fresh is None or self.model.encode() == fresh.encode()
 
 

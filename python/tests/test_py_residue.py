@@ -153,6 +153,15 @@ MODELS = """
         model.predict(frame)
         return lambda: model.forget(ids=VICTIM)
 
+    def a_frame_of_many_kinds(X):
+        rows = pandas.DataFrame(X, columns=[f"c{j}" for j in range(D)], copy=False)
+        names = pandas.DataFrame({"id": range(N), "owner": "p", "flag": np.arange(N) % 2 == 0})
+        frame = pandas.concat([rows, names], axis=1, copy=False)
+        model = KMeans(3, random_state=1).fit(frame, ids="id", owners="owner")
+        model.predict(frame)
+        model.update(frame, ids="id", owners="owner")
+        return lambda: model.forget(ids=VICTIM)
+
     HALF = D // 2
 
     def a_regression(X):
@@ -190,7 +199,7 @@ MODELS = """
     cases += [of_another_byte_order, with_made_ids, copied]
     try:
         import pandas
-        cases.append(a_data_frame)
+        cases += [a_data_frame, a_frame_of_many_kinds]
     except ImportError:
         pass
     for case in cases:

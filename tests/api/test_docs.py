@@ -34,7 +34,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGES = ["README.md", "docs/definition/forest.md",
          *(f"docs/use/{name}.md" for name in ("tutorial", "pipes", "serving", "upgrading", "python",
-                                              "python_stores", "service", "operating", "cluster"))]
+                                              "python_tables", "python_stores", "service", "operating", "cluster"))]
 MAX_LINES = 300
 LONG = ("results/report.md",)  # generated
 ABOUT_THE_SERVICE = {"docs/use/service.md", "docs/use/operating.md"}

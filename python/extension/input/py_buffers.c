@@ -186,6 +186,10 @@ const float *matrix_read(const matrix *m, size_t first, size_t n) {
         return m->direct + first * m->stride;
     const Py_ssize_t *const strides = m->view.strides;
     const char *from = (const char *)m->view.buf + (Py_ssize_t)first * strides[0];
+    if (m->offsets == NULL && strides[0] == (Py_ssize_t)m->n_columns * strides[1]) {
+        m->convert(from, strides[1], n * m->n_columns, m->room); /* rows without gaps are one */
+        return m->room;
+    }
     for (size_t i = 0; i < n; i++, from += strides[0]) {
         float *const to = m->room + i * m->stride;
         if (m->offsets == NULL) {
@@ -196,6 +200,15 @@ const float *matrix_read(const matrix *m, size_t first, size_t n) {
         }
     }
     return m->room;
+}
+
+const double *matrix_doubles(const matrix *m) {
+    const Py_ssize_t *const strides = m->view.strides;
+    const bool in_order = strides[1] == (Py_ssize_t)sizeof(double) &&
+                          strides[0] == (Py_ssize_t)m->n_columns * strides[1];
+    return m->convert == from_double && in_order && (uintptr_t)m->view.buf % _Alignof(double) == 0
+               ? m->view.buf
+               : NULL;
 }
 
 bool array_open(Py_buffer *view, PyObject *object, const char *formats, bool writable) {

@@ -145,6 +145,14 @@ static bool read_numbers(id_list *list, const Py_buffer *view, bool is_signed, i
     const char *from = view->buf;
     if (!make_list(list, (size_t)view->shape[0]))
         return false;
+    if (use == USE_IDS && size == sizeof(uint64_t) && view->strides[0] == (Py_ssize_t)size) {
+        uint64_t signs = 0;
+        memcpy(list->items, from, list->n * size);
+        for (size_t i = 0; i < list->n; i++)
+            signs |= list->items[i];
+        if (!is_signed || signs >> 63 == 0)
+            return true;
+    }
     for (size_t i = 0; i < list->n; i++, from += view->strides[0]) {
         uint64_t value = 0;
         memcpy((char *)&value + (PY_LITTLE_ENDIAN ? 0 : sizeof value - size), from, size);

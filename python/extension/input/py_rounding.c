@@ -8,6 +8,9 @@ enum { AT_ONCE = 64 };
 /* Needs no GIL. */
 static efface_status look_at_rows(const matrix *m, const double *offsets, efface_rounding *rounding,
                                   efface_error *error) {
+    if (matrix_doubles(m) != NULL)
+        return efface_rounding_add(rounding, m->n_rows, m->n_columns, matrix_doubles(m), 0, offsets,
+                                   error);
     double *const wide = malloc((size_t)AT_ONCE * m->n_columns * sizeof *wide);
     if (wide == NULL)
         return EFFACE_E_MEMORY;
@@ -25,8 +28,7 @@ static efface_status look_at_rows(const matrix *m, const double *offsets, efface
     return status;
 }
 
-/* A list of (column, collapses, vanished, step, spread, offset) for columns that lose something. */
-static PyObject *rounding_findings(const efface_rounding *rounding) {
+PyObject *rounding_findings(const efface_rounding *rounding) {
     PyObject *list = PyList_New(0);
     for (uint32_t j = 0; list != NULL && j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);

@@ -113,6 +113,7 @@ static void answer_form_free(answer_form *form) {
     free(form->inputs);
     free(form->value_columns);
     free(form->classes);
+    free(form->categories);
     *form = (answer_form){0};
 }
 
@@ -121,13 +122,18 @@ bool answer_form_copy(const source *by, answer_form *form) {
     form->inputs = calloc((size_t)by->n_columns + 1, sizeof *form->inputs);
     form->value_columns = calloc(form->n_numbers + 1, sizeof *form->value_columns);
     form->classes = calloc(form->n_classes + 1, sizeof *form->classes);
-    if (form->inputs == NULL || form->value_columns == NULL || form->classes == NULL) {
+    form->categories = calloc((size_t)by->n_columns + 1, sizeof *form->categories);
+    if (form->inputs == NULL || form->value_columns == NULL || form->classes == NULL ||
+        form->categories == NULL) {
         answer_form_free(form);
         return false;
     }
-    for (uint32_t j = 0; j < by->n_columns; j++)
+    for (uint32_t j = 0; j < by->n_columns; j++) {
         if (efface_predictor_is_input(by->predictor, j))
             form->inputs[form->n_inputs++] = j;
+        if (efface_predictor_is_category(by->predictor, j))
+            form->categories[form->n_categories++] = j;
+    }
     for (uint32_t i = 0; i < form->n_numbers; i++)
         form->value_columns[i] = efface_predictor_value_column(by->predictor, i);
     efface_predictor_classes(by->predictor, form->classes, form->n_classes);
@@ -145,9 +151,10 @@ static PyObject *make_class(const void *from, size_t i) {
 
 PyObject *answer_form_tuple(answer_form *form) {
     PyObject *const result =
-        Py_BuildValue("NNN", column_list(form->inputs, form->n_inputs),
+        Py_BuildValue("NNNN", column_list(form->inputs, form->n_inputs),
                       list_of(form->n_numbers, make_value_column, form->value_columns),
-                      list_of(form->n_classes, make_class, form->classes));
+                      list_of(form->n_classes, make_class, form->classes),
+                      column_list(form->categories, form->n_categories));
     answer_form_free(form);
     return result;
 }

@@ -105,6 +105,11 @@ static PyMethodDef models_methods[] = {
     {"column_names", models_column_names, METH_NOARGS, "column_names(): a list of str or None"},
     {"offsets", models_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"text_id", models_text_id, METH_O, "text_id(text): its number"},
+    {"owners_of", models_owners_of, METH_O,
+     "owners_of(ids): a list of the owners of these rows; that of no owner for a row that is not "
+     "there"},
+    {"owner_numbers", models_owner_numbers, METH_O,
+     "owner_numbers(owners): of rows, as a list of numbers"},
     {"rows", models_rows, METH_VARARGS,
      "rows(values, ids, weights, owners, arrivals, labels): writes those that are not None"},
     {"info", models_info, METH_O,
@@ -113,7 +118,8 @@ static PyMethodDef models_methods[] = {
     {"tables", models_tables, METH_O, "tables(run): (name, name of a row, rows, columns)s"},
     {"table", models_table, METH_VARARGS, "table(run, name, out): in the units of the user"},
     {"form", models_form, METH_O,
-     "form(run): columns that are looked at, the column of each number or None, classes"},
+     "form(run): columns that are looked at, the column of each number or None, classes, columns "
+     "that are categories"},
     {"takes_missing", models_takes_missing, METH_O,
      "takes_missing(run): whether values that are missing can be predicted from"},
     {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},

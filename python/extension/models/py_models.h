@@ -95,8 +95,9 @@ PyObject *models_preview(PyObject *self, PyObject *const *arguments, Py_ssize_t 
 method models_learn, models_update;
 
 /* py_models_read.c */
-method models_seeds, models_shape, models_column_names, models_offsets, models_text_id, models_rows,
-    models_info, models_facts, models_tables, models_table, models_form, models_takes_missing,
-    models_predict, models_score, models_encode, models_digest, models_verify;
+method models_seeds, models_shape, models_column_names, models_offsets, models_text_id,
+    models_owners_of, models_owner_numbers, models_rows, models_info, models_facts, models_tables,
+    models_table, models_form, models_takes_missing, models_predict, models_score, models_encode,
+    models_digest, models_verify;
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static PyObject *make_seed(const void *seeds, size_t i) {
-    return PyLong_FromUnsignedLongLong(((const uint64_t *)seeds)[i]);
+static PyObject *make_number(const void *numbers, size_t i) {
+    return PyLong_FromUnsignedLongLong(((const uint64_t *)numbers)[i]);
 }
 
 PyObject *models_seeds(PyObject *object, PyObject *none) {
@@ -23,7 +23,7 @@ PyObject *models_seeds(PyObject *object, PyObject *none) {
     }
     memcpy(seeds, self->seeds, self->n_items * sizeof *seeds);
     gate_leave(&self->gate, state);
-    PyObject *const list = list_of(self->n_items, make_seed, seeds);
+    PyObject *const list = list_of(self->n_items, make_number, seeds);
     PyObject *const tuple = list != NULL ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     wipe(seeds, self->n_items * sizeof *seeds);
@@ -66,6 +66,40 @@ PyObject *models_text_id(PyObject *object, PyObject *text) {
     const models *const self = (const models *)object;
     const name_rule rule = models_rule(self);
     return number_of_text(text, &rule);
+}
+
+/* A list of the numbers, which is closed. */
+static PyObject *take_numbers(id_list *list) {
+    PyObject *const numbers = list_of(list->n, make_number, list->items);
+    ids_close(list);
+    return numbers;
+}
+
+PyObject *models_owner_numbers(PyObject *object, PyObject *owners) {
+    const name_rule rule = models_rule((const models *)object);
+    id_list list;
+    return ids_open(&list, owners, USE_OWNERS, &rule, NULL) ? take_numbers(&list) : NULL;
+}
+
+PyObject *models_owners_of(PyObject *object, PyObject *ids) {
+    models *const self = (models *)object;
+    const name_rule rule = models_rule(self);
+    id_list list;
+    if (!ids_open(&list, ids, USE_IDS, &rule, NULL))
+        return NULL;
+    PyThreadState *const state = models_enter(self);
+    if (state == NULL) {
+        ids_close(&list);
+        return NULL;
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        size_t position;
+        list.items[i] = efface_data_find(self->data, list.items[i], &position) == EFFACE_OK
+                            ? efface_data_row(self->data, position).owner
+                            : EFFACE_NO_OWNER;
+    }
+    gate_leave(&self->gate, state);
+    return take_numbers(&list);
 }
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {

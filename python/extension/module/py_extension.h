@@ -93,6 +93,9 @@ void matrix_close(matrix *m);
  * floats apart. Needs no GIL. */
 const float *matrix_read(const matrix *m, size_t first, size_t n);
 
+/* The rows as they came, if they are doubles without gaps; else NULL. */
+const double *matrix_doubles(const matrix *m);
+
 /* The offsets that Python gives, an array of float64 or None; they end with the view. */
 bool offsets_open(Py_buffer *view, PyObject *object, offset_list *offsets);
 
@@ -228,12 +231,12 @@ efface_status score_rows(const source *by, efface_scores scores, const matrix *m
 
 /* What there is to know before rows are predicted, copied, since a model may change: the columns
  * that prediction looks at, the column of each number that is predicted (EFFACE_NO_COLUMN: none),
- * and the classes. The first needs no GIL; false if out of memory. The other makes a tuple of
- * three lists, with None for no column, and releases the copy. */
+ * the classes, and the columns that are categories. The first needs no GIL; false if out of memory.
+ * The other makes a tuple of four lists, with None for no column, and releases the copy. */
 typedef struct answer_form {
-    uint32_t *inputs, *value_columns;
+    uint32_t *inputs, *value_columns, *categories;
     int64_t *classes;
-    size_t n_inputs, n_numbers, n_classes;
+    size_t n_inputs, n_numbers, n_classes, n_categories;
 } answer_form;
 
 bool answer_form_copy(const source *by, answer_form *form);
@@ -320,6 +323,10 @@ bool add_models(PyObject *module);
 bool add_stores(PyObject *module);
 bool add_functions(PyObject *module);
 bool add_rounding(PyObject *module);
+
+/* py_rounding.c: a list of (column, collapses, vanished, step, spread, offset) for columns that lose
+ * something. */
+PyObject *rounding_findings(const efface_rounding *rounding);
 bool add_predictors(PyObject *module);
 
 /* py_predictors.c: an object for a view of a model with a set; it comes to own the view. Rows are

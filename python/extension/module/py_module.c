@@ -1,5 +1,6 @@
 /* The module efface._efface. */
 #include "families/py_families.h"
+#include "input/py_arrow.h"
 
 PyTypeObject *add_type(PyObject *module, const char *name, size_t n_bytes, destructor dealloc,
                        PyMethodDef *methods, PyTypeObject *base, bool may_be_base) {
@@ -35,7 +36,7 @@ PyMODINIT_FUNC PyInit__efface(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && !(add_exceptions(module) && add_models(module) && add_families(module) &&
                             add_stores(module) && add_functions(module) && add_rounding(module) &&
-                            add_predictors(module)))
+                            add_predictors(module) && add_arrow(module)))
         Py_CLEAR(module);
     return module;
 }

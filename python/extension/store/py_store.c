@@ -86,6 +86,8 @@ static PyMethodDef store_methods[] = {
     {"info", store_info, METH_NOARGS, "info(): a tuple for StoreInfo"},
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
     {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
+    {"categories", store_categories, METH_NOARGS,
+     "categories(): the columns that a model has as categories"},
     {"takes_missing", store_takes_missing, METH_NOARGS,
      "takes_missing(): whether values may be missing in some column for all models that have it"},
     {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest, commitment)s"},

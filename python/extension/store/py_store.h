@@ -27,9 +27,10 @@ method store_open, store_create;
 PyObject *store_wrap(efface_store *file);
 
 /* py_store_read.c */
-method store_info, store_columns, store_offsets, store_takes_missing, store_models, store_describe,
-    store_model_columns, store_load, store_encode, store_verify, store_check, store_owners,
-    store_find, store_text, store_text_id, store_hint, store_receipt, store_row_hash;
+method store_info, store_columns, store_offsets, store_takes_missing, store_categories,
+    store_models, store_describe, store_model_columns, store_load, store_encode, store_verify,
+    store_check, store_owners, store_find, store_text, store_text_id, store_hint, store_receipt,
+    store_row_hash;
 
 /* py_store_change.c */
 method store_fit, store_drop, store_rekey, store_forget, store_learn, store_update, store_publish,

@@ -122,6 +122,29 @@ PyObject *store_offsets(PyObject *object, PyObject *none) {
     return list;
 }
 
+static PyObject *make_place(const void *from, size_t i) {
+    return PyLong_FromUnsignedLong(((const uint32_t *)from)[i] - 1);
+}
+
+PyObject *store_categories(PyObject *object, PyObject *none) {
+    store *const self = (store *)object;
+    efface_load_options options;
+    (void)none;
+    PyThreadState *const state = store_enter(self);
+    if (state == NULL)
+        return NULL;
+    efface_store_load_options(self->file, &options);
+    wipe(options.hash_key, sizeof options.hash_key);
+    uint32_t *const places = malloc((options.n_categories + 1) * sizeof *places);
+    for (size_t i = 0; places != NULL && i < options.n_categories; i++)
+        places[i] = options.categories[i].place;
+    gate_leave(&self->gate, state);
+    PyObject *const list =
+        places != NULL ? list_of(options.n_categories, make_place, places) : PyErr_NoMemory();
+    free(places);
+    return list;
+}
+
 PyObject *store_takes_missing(PyObject *object, PyObject *none) {
     store *const self = (store *)object;
     efface_load_options options;
