@@ -1,10 +1,13 @@
 """Builds the extension with the project's own CMake, from the source tree around this folder.
 
-    pip install --no-build-isolation ./python
+    pip install ./python
 
-needs no network: only a C compiler, CMake and the libraries that the C library needs.
+needs a C compiler, CMake and the libraries that the C library needs; with --no-build-isolation it
+needs no network. What is built lies in a folder that goes afterwards, so that the source tree stays
+as it is.
 """
 
+import atexit
 import os
 import pathlib
 import re
@@ -12,11 +15,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
+SCRATCH = tempfile.mkdtemp(prefix="efface-build-")
+atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
 
 
 def version():
@@ -55,5 +61,9 @@ setup(
     version=version(),
     ext_modules=[Extension("efface._efface", sources=[], py_limited_api=True)],
     cmdclass={"build_ext": BuildWithCMake},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={
+        "bdist_wheel": {"py_limited_api": "cp311"},
+        "build": {"build_base": SCRATCH},
+        "egg_info": {"egg_base": SCRATCH},
+    },
 )

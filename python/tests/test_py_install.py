@@ -1,4 +1,5 @@
-"""pip installs the package from the source tree, without a network, into an empty environment."""
+"""pip installs the package from the source tree, without a network, into an empty environment, and
+leaves nothing behind in the tree."""
 
 import os
 import pathlib
@@ -34,7 +35,9 @@ def test_pip_install_without_a_network(tmp_path):
     there = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     pip = [python, "-m", "pip", "install", "--no-index", "--no-build-isolation"]
     quick = {**there, "CMAKE_ARGS": "-DCMAKE_C_FLAGS_RELEASE=-O0"}  # the same bits
+    before = set(source.rglob("*"))
     run(*pip, source / "python", env=quick)
+    assert set(source.rglob("*")) == before
     where = run(python, "-c", "import efface; print(efface.__file__)", cwd=tmp_path, env=there)
     installed = pathlib.Path(where.strip()).parent
     assert venv in installed.parents
