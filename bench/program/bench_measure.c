@@ -36,7 +36,7 @@ void bench_warn_coarse(const efface_model *model, const efface_data *data) {
     const char *const name = efface_data_column_name(data, first);
     fprintf(stderr,
             "efface-bench: warning: the grid keeps less than 8 bits of %u column%s; the first is "
-            "number %u%s%s%s; try --scale minmax\n",
+            "number %u%s%s%s; try --scale standard\n",
             n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
             name != NULL ? ")" : "");
 }

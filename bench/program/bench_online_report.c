@@ -28,7 +28,7 @@ void online_print_help(void) {
         "                   of a column\n"
         "  --baseline F     fits to measure retraining by (4); 0 for none\n"
         "  --threads N      (1)\n"
-        "  --scale none|minmax, --iters T (10), --epsilon E\n"
+        "  --scale none|minmax|standard, --iters T (10), --epsilon E\n"
         "  --candidates C   rows tried for each seed (1); 0: 2 + log k\n"
         "  --gamma G        quantized\n"
         "  --rate R         pyramid: part of the rows in the sample\n"

@@ -8,7 +8,7 @@
 
 /* The words of each enum in its order, ended by NULL. */
 static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const scales[] = {"none", "minmax", NULL};
+static const char *const scales[] = {"none", "minmax", "standard", NULL};
 static const char *const orders[] = {"uniform", "seeds", "sample", "cluster",
                                      "oldest",  "edges", NULL};
 static const char *const *const words_of[] = {

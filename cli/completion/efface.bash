@@ -21,7 +21,7 @@ _efface() {
     --criterion) options="gini entropy" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
-    --scale) options="none minmax" ;;
+    --scale) options="none minmax standard" ;;
     --weigh) options="yes no" ;;
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;

@@ -47,11 +47,6 @@ typedef enum efface_method {
     EFFACE_METHOD_TREE = 3       /* clusters parts of the rows, then the centroids of the parts */
 } efface_method;
 
-typedef enum efface_scale {
-    EFFACE_SCALE_NONE = 0,
-    EFFACE_SCALE_MINMAX = 1 /* each column from its smallest and largest value to [0, 1] */
-} efface_scale;
-
 /* What becomes of a cluster without rows. */
 typedef enum efface_empty {
     EFFACE_EMPTY_RESEED = 0, /* it starts again at a row far from the others */
@@ -103,8 +98,10 @@ typedef struct efface_kmeans_params {
     uint32_t n_clusters; /* default 8; with fewer rows the model has one centroid a row */
     uint32_t iterations; /* default 10; 0: until nothing changes, at most EFFACE_MAX_ITERATIONS;
                             pyramid: on the sample */
-    efface_scale scale;
-    double bound;            /* scale none: the largest |value| allowed; 0: derived from the data */
+    efface_scale scale;  /* STANDARD: a deviation is rounded to a quarter of an octave, and a mean
+                                to four deviations, by a random lattice, so that few changes move
+                                them; one that does fits the model again */
+    double bound;        /* scale none: the largest |value| allowed; 0: derived from the data */
     const float *column_min; /* scale minmax: for each column a bound that no value may go below; */
     const float *column_max; /* and one that no value may go above. NULL: derived from the data */
     efface_empty empty;
@@ -188,7 +185,8 @@ EFFACE_API efface_status efface_kmeans_labels(const efface_model *model, const e
                                               uint32_t *labels, efface_error *error);
 
 /* Computes the loss: the sum over the rows of a set of weight times squared distance to the nearest
- * centroid, in the units of the data, or of the unit cube with scale minmax. It is exact before it
+ * centroid, in the units of the data, of the unit cube with scale minmax, or of rounded deviations
+ * with scale standard. It is exact before it
  * is rounded to double, except for rows outside the bounds of the fit, which are computed in
  * double. Cost O(n_rows * k * d). Errors: as efface_kmeans_labels. */
 EFFACE_API efface_status efface_kmeans_loss(const efface_model *model, const efface_data *data,

@@ -58,6 +58,15 @@ typedef struct efface_params {
     void (*progress)(void *context, double part);
 } efface_params;
 
+/* In which units of a column its values count. The units belong to the model and follow the rows:
+ * what a scaler in front of it has learnt of a row, it would keep. */
+typedef enum efface_scale {
+    EFFACE_SCALE_NONE = 0, /* those that it has */
+    EFFACE_SCALE_MINMAX =
+        1, /* k-means: each column from its smallest and largest value to [0, 1] */
+    EFFACE_SCALE_STANDARD = 2 /* the deviation of each column from its mean */
+} efface_scale;
+
 /* ------------------------------------------------------------------ models: what they are */
 
 /* Releases a model; its memory is overwritten. Takes NULL. */

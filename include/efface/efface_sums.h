@@ -50,6 +50,12 @@ extern "C" {
  * is asked for, in doubles and in a fixed order, so that it has the same bits everywhere; it is
  * kept until the next change.
  *
+ * Penalties, shrinkage and components depend on the units of columns. With the scale STANDARD they
+ * are in units of each column's deviation (weights add up to the divisor, as in scikit-learn's
+ * StandardScaler), which follows from the same sums: the state and its digest do not change with
+ * it. A column that is constant counts as it is. Coefficients, means and rows to predict are in the
+ * units of the data in any case.
+ *
  * Columns are features or targets (what a regression predicts). Classes are the labels of rows. If
  * there are sums by class, rows without a label take no part. Nothing is random except Fourier
  * features. docs/definition/sums.md has the definitions. */
@@ -84,6 +90,8 @@ typedef struct efface_linear_params {
     int intercept; /* if not 0 (the default), there is a b */
     int errors;    /* for efface_linear_solve: if not 0, standard errors too, which takes several
                       times as long; default 0 */
+    efface_scale scale; /* STANDARD: w in the penalty is that of a feature in units of its
+                           deviation, of rows that take part; it needs the intercept. Default NONE */
 } efface_linear_params;
 
 /* Gaussian naive Bayes. */
@@ -104,12 +112,16 @@ typedef struct efface_discriminant_params {
                              those of the present rows, divided by their weight */
     const double *priors; /* as in efface_bayes_params */
     uint32_t n_priors;
+    efface_scale scale; /* STANDARD: matrices are shrunk as if columns were divided by their
+                           deviations over the rows of all classes; default NONE */
 } efface_discriminant_params;
 
 /* Principal components. The entry of largest magnitude of each is positive. */
 typedef struct efface_components_params {
     uint32_t n_components; /* 0, the default: as many as there can be */
     int whiten;            /* if not 0, coordinates are divided by their deviations; default 0 */
+    efface_scale scale;    /* STANDARD: components of the columns divided by their deviations, so of
+                              their correlations; default NONE */
 } efface_components_params;
 
 /* Parameters of a fit. Fill them with efface_sums_params_init, then change what differs. */
@@ -122,8 +134,11 @@ typedef struct efface_sums_params {
     efface_summed by_class; /* for each class; NEEDED may mean none */
     uint32_t n_fourier;     /* number of random Fourier features that replace the feature columns;
                                0, the default: the columns themselves */
-    double gamma;           /* of the kernel exp(-gamma |x - y|^2) that they stand for; default 1 */
-    uint32_t weight_unit;   /* the weight of a row that counts as one row; default 1 */
+    double gamma;         /* of the kernel exp(-gamma |x - y|^2) that they stand for; default 1. 0,
+                               with a scale: 1 / the number of feature columns */
+    efface_scale scale;   /* with Fourier features; STANDARD: x and y are in units of the deviation
+                               of each column, as k-means has them. Default NONE */
+    uint32_t weight_unit; /* the weight of a row that counts as one row; default 1 */
     efface_view view;
     efface_linear_params linear; /* for the views LINEAR and RIDGE */
     efface_bayes_params bayes;
@@ -175,8 +190,10 @@ EFFACE_API uint32_t efface_sums_dropped(const efface_model *model, uint32_t *fea
  * ridge "coefficients" a row for each class bayes "means", "variances", "priors" a row for each
  * class discriminants "means", "priors"; linear ones: "coefficients", and "directions" in which
  *                   classes differ most, each with its share of the differences
- * components "components" a row for each; "means": one row
+ * components "components" a row for each, of what the features less their means are multiplied by;
+ *                   "means": one row
  *                   "variances"     for each component its variance and its share of the whole
+ *                   "deviations"    with the scale STANDARD: one row, what features are divided by
  *
  * Errors: EFFACE_E_ARGUMENT for parameters out of range, another family, sums that the view cannot
  * be computed from, or too few rows or classes; EFFACE_E_MEMORY. */

@@ -16,11 +16,11 @@ from ._classifier import (
     ProbableResults,
 )
 from ._fitted import of_model, of_one_state
-from ._linear import ridge_parameters
+from ._linear import scaled_ridge_parameters
 from ._model import Model
 from ._parameters import or_none, real, whole
-from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
-from ._types import ClassWeight, Offset, Reals
+from ._sums import IS_FLAG, SCALE_RULE, SUMS_RULES, SumsEstimator
+from ._types import ClassWeight, Offset, Reals, Standard
 
 _PRIORS_RULE = (lambda v: v is None or np.ndim(v) == 1, "a number for each class or None")
 
@@ -245,6 +245,9 @@ class RidgeClassifier(_Deciding, _Classifier):
     ----------
     alpha : float, default=1.0
         The penalty of squared coefficients.
+    scale : {'standard'} or None, default=None
+        'standard': the penalty is of coefficients for features in units of their deviations; see
+        `Ridge`.
     fit_intercept : bool, default=True
     class_weight : dict or None, default=None
         Weights of classes, by class: the weights of rows are multiplied by them, also those of rows
@@ -275,12 +278,14 @@ class RidgeClassifier(_Deciding, _Classifier):
         "alpha": real(0.0, 1e100, closed=True),
         "fit_intercept": IS_FLAG,
         "class_weight": CLASS_WEIGHT_RULE,
+        "scale": SCALE_RULE,
     }
 
     def __init__(
         self,
         alpha: float = 1.0,
         *,
+        scale: Standard = None,
         fit_intercept: bool = True,
         class_weight: ClassWeight = None,
         bound: float | None = None,
@@ -291,7 +296,7 @@ class RidgeClassifier(_Deciding, _Classifier):
         self._keep(locals())
 
     def _view_parameters(self, parameters):
-        return ridge_parameters(parameters, parameters["alpha"])
+        return scaled_ridge_parameters(parameters, parameters["alpha"])
 
     coef_: Final[Reals] = of_model(RidgeClassifierModel.coef_)
     intercept_: Final[Reals] = of_model(RidgeClassifierModel.intercept_)
@@ -377,6 +382,9 @@ class LinearDiscriminantAnalysis(
         From 0 to 1: the covariance matrix becomes (1 - shrinkage) times itself plus shrinkage times
         its mean variance in each feature. None: it is not shrunk. It is that of the rows, as with
         scikit-learn's solver 'lsqr'.
+    scale : {'standard'} or None, default=None
+        'standard': it is shrunk as if features were divided by their deviations, as with a
+        StandardScaler before, which would keep the rows it has seen. Results are in the units of X.
     priors : array-like of shape (n_classes,) or None, default=None
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     n_components : int or None, default=None
@@ -415,12 +423,14 @@ class LinearDiscriminantAnalysis(
         "shrinkage": or_none(real(0.0, 1.0, closed=True)),
         "priors": _PRIORS_RULE,
         "n_components": or_none(whole(1, 2**31)),
+        "scale": SCALE_RULE,
     }
 
     def __init__(
         self,
         *,
         shrinkage: float | None = None,
+        scale: Standard = None,
         priors: ArrayLike | None = None,
         n_components: int | None = None,
         bound: float | None = None,
@@ -431,7 +441,11 @@ class LinearDiscriminantAnalysis(
         self._keep(locals())
 
     def _view_parameters(self, parameters):
-        return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
+        return {
+            "quadratic": False,
+            "shrinkage": float(parameters["shrinkage"] or 0.0),
+            "discriminant_scale": parameters["scale"] or "none",
+        }
 
     def _check_fit(self, model, array):
         super()._check_fit(model, array)
@@ -479,6 +493,9 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         From 0 to 1: covariance matrices become (1 - reg_param) times themselves plus reg_param in
         each feature. They are divided by the weight of the rows of the class (scikit-learn: less
         1), so that a weight of 2 is the same as two rows.
+    scale : {'standard'} or None, default=None
+        'standard': reg_param is in units of the deviations of features over all rows; see
+        `LinearDiscriminantAnalysis`.
     bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
@@ -505,6 +522,7 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         **SUMS_RULES,
         "priors": _PRIORS_RULE,
         "reg_param": real(0.0, 1.0, closed=True),
+        "scale": SCALE_RULE,
     }
 
     def __init__(
@@ -512,6 +530,7 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         *,
         priors: ArrayLike | None = None,
         reg_param: float = 0.0,
+        scale: Standard = None,
         bound: float | None = None,
         offset: Offset = None,
         n_jobs: int | None = None,
@@ -520,7 +539,11 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         self._keep(locals())
 
     def _view_parameters(self, parameters):
-        return {"quadratic": True, "shrinkage": float(parameters["reg_param"])}
+        return {
+            "quadratic": True,
+            "shrinkage": float(parameters["reg_param"]),
+            "discriminant_scale": parameters["scale"] or "none",
+        }
 
     means_: Final[Reals] = of_model(DiscriminantModel.means_)
     priors_: Final[Reals] = of_model(DiscriminantModel.priors_)

@@ -12,8 +12,8 @@ from ._arrays import WEIGHT_UNIT
 from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._fitted import of_model
 from ._model import Model
-from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
-from ._types import Offset, Reals
+from ._sums import IS_FLAG, SCALE_RULE, SUMS_RULES, SumsEstimator
+from ._types import Offset, Reals, Standard
 
 
 class ComponentsModel(Model, kinds=["principal components"]):
@@ -24,6 +24,7 @@ class ComponentsModel(Model, kinds=["principal components"]):
     components_ : ndarray of shape (n_components, n_features)
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
     mean_ : ndarray of shape (n_features,)
+    scale_ : ndarray of shape (n_features,) or None
     """
 
     __slots__ = ()
@@ -37,8 +38,10 @@ class ComponentsModel(Model, kinds=["principal components"]):
         return self._cached("components", self._axes)
 
     def _axes(self):
-        # The library's are divided by the deviations, if coordinates are.
+        # The library's are divided by the deviations, if coordinates or features are.
         axes = self.table("components")
+        if self.scale_ is not None:
+            axes = axes * self.scale_
         lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
         return axes / np.where(lengths > 0, lengths, 1.0) if self._whiten else axes
 
@@ -64,6 +67,14 @@ class ComponentsModel(Model, kinds=["principal components"]):
         """The mean of each feature."""
         means = self._cached("mean", lambda: self.table("means"))
         return means[0] if len(means) else np.full(self.shape[1], np.nan)
+
+    @property
+    def scale_(self) -> Reals | None:
+        """The deviation of each feature, which it is divided by; None without a scale."""
+        if "scale" not in self.info.parameters:
+            return None
+        deviations = self._cached("deviations", lambda: self.table("deviations"))
+        return deviations[0] if len(deviations) else np.full(self.shape[1], np.nan)
 
     @property
     def singular_values_(self) -> Reals:
@@ -114,6 +125,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         part of the variance, chosen again after every change. None: as many as there are.
     whiten : bool, default=False
         Whether coordinates are divided by their deviations.
+    scale : {'standard'} or None, default=None
+        'standard': components of the features divided by their deviations, as with a StandardScaler
+        before, which would keep the rows it has seen. The deviations are those of the present rows.
     bound, offset, n_jobs, n_threads : optional
         As in `KMeans`.
 
@@ -123,6 +137,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
     singular_values_ : ndarray of shape (n_components,)
     mean_ : ndarray of shape (n_features,)
+    scale_ : ndarray of shape (n_features,) or None
+        What features are divided by.
     n_components_ : int
         Fewer than n_components if there are fewer rows.
     noise_variance_ : float
@@ -143,6 +159,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         **SUMS_RULES,
         "n_components": (_is_number_of_components, "an int, a float between 0 and 1, or None"),
         "whiten": IS_FLAG,
+        "scale": SCALE_RULE,
     }
 
     def __init__(
@@ -150,6 +167,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         n_components: float | None = None,
         *,
         whiten: bool = False,
+        scale: Standard = None,
         bound: float | None = None,
         offset: Offset = None,
         n_jobs: int | None = None,
@@ -162,6 +180,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         return {
             "n_components": int(wanted) if isinstance(wanted, numbers.Integral) else 0,
             "whiten": bool(parameters["whiten"]),
+            "components_scale": parameters["scale"] or "none",
         }
 
     def _refuse_store(self):
@@ -209,6 +228,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         return self._fitted()._noise(self.n_components_)
 
     mean_: Final[Reals] = of_model(ComponentsModel.mean_)
+    scale_: Final[Reals | None] = of_model(ComponentsModel.scale_)
 
     def transform(self, X: ArrayLike) -> Reals:
         """The coordinates of each row of X along the components."""
@@ -221,11 +241,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
         coordinates = np.asarray(X, dtype=np.float64)
         if self._fitted()._whiten:
             coordinates = coordinates * np.sqrt(self.explained_variance_)
-        return coordinates @ self.components_ + self.mean_
+        rows = coordinates @ self.components_
+        return (rows if self.scale_ is None else rows * self.scale_) + self.mean_
 
     def get_covariance(self) -> Reals:
         """The covariance matrix of the features that the model stands for: that of the components
-        that are kept, and `noise_variance_` along all others."""
+        that are kept, and `noise_variance_` along all others. With a scale, that of the features
+        divided by `scale_`."""
         noise, axes = self.noise_variance_, self.components_
         more = np.maximum(self.explained_variance_ - noise, 0.0)
         return (axes.T * more) @ axes + noise * np.eye(axes.shape[1])
@@ -236,9 +258,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
 
     def score_samples(self, X: ArrayLike) -> Reals:
         """The logarithm of the density of each row of X, of the normal distribution with the mean
-        and the covariance matrix of the model."""
+        and the covariance matrix of the model; with a scale, of X divided by `scale_`."""
         with self._rows(X) as rows:
             apart = rows.array - self.mean_
+        if self.scale_ is not None:
+            apart = apart / self.scale_
         precision = self.get_precision()
         squares = (apart * (apart @ precision)).sum(axis=1)
         size = np.linalg.slogdet(precision)[1] - len(precision) * np.log(2 * np.pi)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Final
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import ArrayLike
 from ._bases import MultiOutputMixin, NotFittedError, RegressorMixin
 from ._fitted import of_model, of_one_state
 from ._model import Model
-from ._parameters import COMMON_RULES, real, whole
-from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
-from ._types import Offset, RealOrReals, Reals, Seed
+from ._parameters import COMMON_RULES, or_none, real, whole
+from ._sums import IS_FLAG, SCALE_RULE, SUMS_RULES, SumsEstimator
+from ._types import Offset, RealOrReals, Reals, Seed, Standard
 
 _MAX_ALPHA = 1e100
 _MAX_FOURIER = 16384
@@ -38,6 +39,12 @@ def ridge_parameters(parameters, alpha):
                 f"through: leave {name} out, or use fit_intercept=True"
             )
     return {"alpha": float(alpha), "intercept": bool(parameters["fit_intercept"])}
+
+
+def scaled_ridge_parameters(parameters, alpha):
+    """The same, with the units of the penalty."""
+    scale = parameters.get("scale") or "none"
+    return {**ridge_parameters(parameters, alpha), "linear_scale": scale}
 
 
 class _LeavingOut:
@@ -125,14 +132,14 @@ class LinearModel(
     @of_one_state
     def _leave_one_out(self, alpha):
         parameters = self.info.parameters
-        misses = self._misses(parameters["alpha"] if alpha is None else alpha, parameters)
+        misses = self._misses(parameters["alpha"] if alpha is None else alpha)
         misses = self._in_order(misses)
         return misses[:, 0] if self._y.flat else misses
 
-    def _misses(self, alpha, parameters):
+    def _misses(self, alpha):
         """The same in the order of positions, with two dimensions."""
         misses = np.empty((self.shape[0], len(self._targets)))
-        self._models.leave_one_out(self.run, float(alpha), parameters["intercept"], misses)
+        self._models.leave_one_out(self.run, float(alpha), misses)
         return misses
 
     def _choose_alpha(self, alphas):
@@ -142,16 +149,15 @@ class LinearModel(
 
     @of_one_state
     def _try_alphas(self, alphas):
-        parameters = self.info.parameters
         weights = self._column(2, np.int64).astype(np.float64)
         scores = []
         for alpha in alphas:
-            squares = (self._misses(alpha, parameters) ** 2).mean(axis=1) * weights
+            squares = (self._misses(alpha) ** 2).mean(axis=1) * weights
             # Summed exactly, so that the order of rows does not matter.
             score = -math.fsum(squares) / math.fsum(weights)
             scores.append(score if score == score else -math.inf)
         best = int(np.argmax(scores))
-        view = self._models.solve(self.run, alphas[best], parameters["intercept"])
+        view = self._models.solve(self.run, alphas[best])
         return alphas[best], scores[best], view
 
 
@@ -166,7 +172,7 @@ class _Regressor(_LeavingOut, MultiOutputMixin, RegressorMixin, SumsEstimator):
         return parameters["alpha"]
 
     def _view_parameters(self, parameters):
-        return ridge_parameters(parameters, self._alpha(parameters))
+        return scaled_ridge_parameters(parameters, self._alpha(parameters))
 
     target_offset_: Final[Reals | None] = of_model(LinearModel.target_offset_)
 
@@ -243,7 +249,11 @@ class Ridge(_Regressor):
     ----------
     alpha : float, default=1.0
         The penalty, as in scikit-learn: of the square of each coefficient, in the units of the
-        data.
+        data, or of `scale`.
+    scale : {'standard'} or None, default=None
+        'standard': the penalty is of coefficients for features in units of their deviations, as
+        with a StandardScaler before, which would keep the rows it has seen. The deviations are
+        those of the present rows; `coef_` is in the units of X. It needs the intercept.
     fit_intercept, bound, offset, target_offset, n_jobs, n_threads : optional
         As in `LinearRegression`.
 
@@ -265,12 +275,13 @@ class Ridge(_Regressor):
     array([1.])
     """
 
-    _rules = {**_RULES, "alpha": real(0.0, _MAX_ALPHA, closed=True)}
+    _rules = {**_RULES, "alpha": real(0.0, _MAX_ALPHA, closed=True), "scale": SCALE_RULE}
 
     def __init__(
         self,
         alpha: float = 1.0,
         *,
+        scale: Standard = None,
         fit_intercept: bool = True,
         bound: float | None = None,
         offset: Offset = None,
@@ -303,6 +314,8 @@ class RidgeCV(_Regressor):
     ----------
     alphas : array-like of float, default=(0.1, 1.0, 10.0)
         The penalties to choose from; the first of those that are equally good is taken.
+    scale : {'standard'} or None, default=None
+        As in `Ridge`. A row is left out in the units of all rows.
     fit_intercept, bound, offset, target_offset, n_jobs, n_threads : optional
         As in `LinearRegression`.
 
@@ -324,12 +337,17 @@ class RidgeCV(_Regressor):
     0.001
     """
 
-    _rules = {**_RULES, "alphas": (_are_alphas, "a sequence of floats of at least 0")}
+    _rules = {
+        **_RULES,
+        "alphas": (_are_alphas, "a sequence of floats of at least 0"),
+        "scale": SCALE_RULE,
+    }
 
     def __init__(
         self,
         alphas: ArrayLike = (0.1, 1.0, 10.0),
         *,
+        scale: Standard = None,
         fit_intercept: bool = True,
         bound: float | None = None,
         offset: Offset = None,
@@ -401,8 +419,11 @@ class FourierRidge(_Regressor):
     ----------
     alpha : float, default=1.0
         The penalty of the square of each coefficient of a Fourier feature.
-    gamma : float, default=1.0
-        The parameter of the kernel.
+    gamma : float or None, default=None
+        The parameter of the kernel. None: 1, or with a scale 1 / n_features.
+    scale : {'standard'} or None, default=None
+        'standard': x and y are in units of the deviation of each feature, as in `KMeans`, and as
+        with a StandardScaler before, which would keep the rows it has seen.
     n_components : int, default=100
         How many Fourier features there are.
     bound : float or None, default=None
@@ -431,7 +452,8 @@ class FourierRidge(_Regressor):
     _rules = {
         **_RULES,
         "alpha": real(0.0, _MAX_ALPHA, closed=True),
-        "gamma": real(0.0, 1e30),
+        "gamma": or_none(real(0.0, 1e30)),
+        "scale": SCALE_RULE,
         "n_components": whole(1, _MAX_FOURIER),
         "random_state": COMMON_RULES["random_state"],
     }
@@ -440,7 +462,8 @@ class FourierRidge(_Regressor):
         self,
         alpha: float = 1.0,
         *,
-        gamma: float = 1.0,
+        gamma: float | None = None,
+        scale: Standard = None,
         n_components: int = 100,
         fit_intercept: bool = True,
         bound: float | None = None,
@@ -456,9 +479,36 @@ class FourierRidge(_Regressor):
         return {
             "alpha": float(parameters["alpha"]),
             "intercept": bool(parameters["fit_intercept"]),
-            "gamma": float(parameters["gamma"]),
+            "gamma": self._gamma(parameters),
+            "scale": parameters["scale"] or "none",
             "n_fourier": int(parameters["n_components"]),
         }
+
+    @staticmethod
+    def _gamma(parameters):
+        """The parameter of the kernel; 0 is 1 / n_features."""
+        if parameters["gamma"] is not None:
+            return float(parameters["gamma"])
+        return 1.0 if parameters["scale"] is None else 0.0
+
+    def _check_fit(self, model, array):
+        variances = array.var(axis=0, dtype=np.float64) if len(array) > 1 else np.zeros(1)
+        if self.scale is None:
+            self._warn_of_units(variances)
+
+    def _warn_of_units(self, variances):
+        """Warns where the kernel sees one feature only, or all rows as strangers."""
+        total, n_used = variances.sum(), (variances > 0).sum()
+        if n_used > 1 and variances.max() > 0.999 * total:
+            problem = f"feature {variances.argmax()} has nearly all of the variance"
+        elif 2 * self._gamma({"gamma": self.gamma, "scale": None}) * total > 50:
+            problem = "rows are so far apart that the kernel of most pairs is 0"
+        else:
+            return
+        warnings.warn(
+            f"{problem}: use scale='standard', or a smaller gamma and features of one size",
+            stacklevel=4,
+        )
 
     coef_: Final[Reals] = of_model(LinearModel.coef_)
     intercept_: Final[Any] = of_model(LinearModel.intercept_)

@@ -97,14 +97,14 @@ def warn_rounding(findings, names, stacklevel, what="feature"):
 def warn_tails(tails, n_rows, scale, names, stacklevel):
     """Warns about one feature, or a few rows, that carry nearly all of the loss."""
     if tails.column_carries:
-        advice = "use scale='minmax'" if scale is None else "look at it"
+        advice = "use scale='standard'" if scale is None else "look at it"
         warnings.warn(
             f"{_called(tails.column, names)} carries {100 * tails.column_share:.2f} % of the loss, "
             f"so the others hardly count: {advice}",
             stacklevel=stacklevel + 1,
         )
     if tails.rows_carry:
-        advice = ", or use scale='minmax'" if scale is None else ""
+        advice = ", or use scale='standard'" if scale is None else ""
         verb = "carries" if tails.n_rows == 1 else "carry"
         warnings.warn(
             f"{tails.n_rows} of {n_rows} rows {verb} {100 * tails.rows_share:.1f} % of the loss, "

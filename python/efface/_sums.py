@@ -10,13 +10,16 @@ import numpy as np
 from ._estimator import Estimator
 from ._fitted import of_model
 from ._model import Model
-from ._parameters import COMMON_RULES, or_none, real
+from ._parameters import COMMON_RULES, one_of, or_none, real
 from ._types import Reals
 
 _NO_SEED = {name: rule for name, rule in COMMON_RULES.items() if name != "random_state"}
 
 SUMS_RULES = {**_NO_SEED, "bound": or_none(real(0.0, 2.0**126))}
 """Rules for the parameters of all estimators that are made of sums."""
+
+SCALE_RULE = or_none(one_of("standard"))
+"""The rule for the units that penalties, shrinkage and components are in."""
 
 IS_FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "a bool")
 """The rule for a parameter that is true or false."""

@@ -27,7 +27,8 @@ Range = tuple[ArrayLike, ArrayLike] | None
 # Parameters.
 Method = Literal["pyramid", "lloyd", "quantized", "tree"]
 NodeMethod = Literal["lloyd", "quantized", "pyramid"]
-Scale = Literal["minmax"] | None
+Scale = Literal["minmax", "standard"] | None
+Standard = Literal["standard"] | None
 Empty = Literal["reseed", "keep"]
 Sizes = Sequence[int] | None
 ClassWeight = Mapping[Any, float] | None

@@ -25,7 +25,7 @@ def test_example_in_c(build_dir):
     assert re.search(r"[0-9a-f]{64}", text).group() == digest
 
 
-@pytest.mark.parametrize("scale", [None, "minmax"])
+@pytest.mark.parametrize("scale", [None, "minmax", "standard"])
 @pytest.mark.parametrize("candidates", [None, 1])
 def test_bench_and_program(build_dir, tmp_path, gaussian, method, scale, candidates):
     X = gaussian * 20

@@ -66,7 +66,7 @@ def test_wrong_rows(X, exception, message, model):
         ({"random_state": -1}, "'random_state'"),
         ({"random_state": "zero"}, "'random_state'"),
         ({"random_state": random}, "'random_state'"),
-        ({"scale": "standard"}, "'scale'"),
+        ({"scale": "robust"}, "'scale'"),
         ({"bound": 0.0}, "'bound'"),
         ({"bound": 0.001}, ""),
         ({"gamma": float("nan")}, "'gamma'"),

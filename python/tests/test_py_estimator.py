@@ -33,7 +33,7 @@ def test_labels_are_predictions(gaussian, method):
 
 
 def test_transform_agrees_with_predict_and_inertia(gaussian, method):
-    for scale in (None, "minmax"):
+    for scale in (None, "minmax", "standard"):
         model = KMeans(3, method=method, rate=0.1, scale=scale, random_state=5).fit(gaussian)
         distances = model.transform(gaussian)
         np.testing.assert_array_equal(distances.argmin(axis=1), model.labels_)

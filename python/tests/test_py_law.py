@@ -34,7 +34,7 @@ class Law(RuleBasedStateMachine):
         rows=st.lists(st.tuples(ROWS, WEIGHTS, OWNERS), min_size=1, max_size=40),
         method=st.sampled_from(["pyramid", "lloyd", "quantized", "tree"]),
         n_init=st.integers(1, 3),
-        scale=st.sampled_from([None, "minmax"]),
+        scale=st.sampled_from([None, "minmax", "standard"]),
         weighted=st.booleans(),
     )
     def fit(self, rows, method, n_init, scale, weighted):

@@ -57,7 +57,7 @@ def test_values_that_vanish_warn(far):
 
 
 def test_good_data_does_not_warn(gaussian):
-    for scale in (None, "minmax"):
+    for scale in (None, "minmax", "standard"):
         assert warned(KMeans(3, scale=scale).fit, gaussian)[1] == []
         assert warned(KMeans(3, scale=scale).fit, gaussian.astype(np.float64) + 0.1)[1] == []
 
@@ -71,14 +71,15 @@ def test_many_features_warn_once_more(rng):
 def test_tails_warn(rng):
     X = rng.rand(2000, 3)
     X[17] = 1e5
-    for scale in (None, "minmax"):
+    for scale in (None, "minmax", "standard"):
         _, messages = warned(KMeans(3, scale=scale).fit, X)
         assert len(messages) == 1 and messages[0].startswith("1 of 2000 rows carries")
-        assert ("minmax" in messages[0]) == (scale is None)
+        assert ("'standard'" in messages[0]) == (scale is None)
     wide = rng.rand(2000, 3) * [1, 1e4, 1]
     _, messages = warned(KMeans(3).fit, wide)
     assert any("feature 1 carries" in m for m in messages)
     assert warned(KMeans(3, scale="minmax").fit, wide)[1] == []
+    assert warned(KMeans(3, scale="standard").fit, wide)[1] == []
 
 
 # ------------------------------------------------------------------ offsets

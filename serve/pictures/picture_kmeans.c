@@ -30,7 +30,7 @@ static efface_status draw_clusters(const sv_snapshot *o, const efface_data *data
     if (n > 0 && numbers != NULL) {
         status = count_rows(o->model, data, n, numbers, error);
         if (status == EFFACE_OK && sv_groups_make(o, &centers, numbers, numbers + n, &groups)) {
-            const bool scaled = efface_kmeans_get_params(o->model).scale == EFFACE_SCALE_MINMAX;
+            const bool scaled = efface_kmeans_get_params(o->model).scale != EFFACE_SCALE_NONE;
             sv_draw_map(pictures, &groups, "How the clusters lie", scaled);
             sv_draw_shares(pictures, &groups, "Sizes of the clusters", "Weight");
             sv_draw_profile(pictures, &groups, "What marks each cluster", sv_centers_text);

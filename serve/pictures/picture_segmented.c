@@ -32,8 +32,7 @@ void sv_draw_segmented(const sv_snapshot *o, json_t *pictures) {
     double *const weights = sv_grid_column(&sizes, 1), *const counts = sv_grid_column(&sizes, 0);
     if (has && weights != NULL && counts != NULL &&
         sv_groups_make(o, &centers, weights, counts, &groups)) {
-        const bool scaled =
-            efface_segmented_get_params(o->model).kmeans.scale == EFFACE_SCALE_MINMAX;
+        const bool scaled = efface_segmented_get_params(o->model).kmeans.scale != EFFACE_SCALE_NONE;
         sv_draw_map(pictures, &groups, "How the segments lie", scaled);
         sv_draw_shares(pictures, &groups, "Sizes of the segments", "Weight");
         sv_draw_profile(pictures, &groups, "What marks each segment", sv_centers_text);

@@ -29,7 +29,7 @@ USAGE = [
     ("-k cannot be '-3'", "fit people.csv -k -3 -o new.store"),
     ("--method cannot be 'magic': it must be lloyd, quantized, pyramid or tree",
      "fit people.csv -k 3 -o new.store --method magic"),
-    ("--scale cannot be 'max': it must be none or minmax", "fit people.csv -k 3 -o n --scale max"),
+    ("--scale cannot be 'max': it must be none, minmax or standard", "fit people.csv -k 3 -o n --scale max"),
     ("--seed cannot be '1.5'", "fit people.csv -k 3 -o new.store --seed 1.5"),
     ("--gamma cannot be 'nan'", "fit people.csv -k 3 -o new.store --gamma nan"),
     ("gamma", "fit people.csv --id id --owner user -k 3 -o n --method quantized --gamma 7"),

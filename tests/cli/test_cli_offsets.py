@@ -156,20 +156,21 @@ class Tails(OffsetTest):
         self.write_csv("tail.csv", rows)
         done = self.fit_far(data="tail.csv")
         self.assertRegex(done.stderr, r"warning: 1 of 2000 rows carries 99.9 % of the loss, .*"
-                                      r"logarithm.* --scale minmax\n")
+                                      r"logarithm.* --scale standard\n")
         # The same of a model that is added, and none of a column that has no tail.
         done = self.run_with(0, "fit", "-k", "2", "-o", "far.store", "--model", "b", "--scale",
                              "minmax")
         self.assertIn("1 of 2000 rows", done.stderr)
-        self.assertNotIn("--scale minmax", done.stderr)
+        self.assertNotIn("--scale standard", done.stderr)
 
     def test_one_column(self):
         rows = [(i * 37 % 101 * 1000.0, i * 53 % 89 / 8) for i in range(200)]
         self.write_csv("wide.csv", rows)
         done = self.fit_far(data="wide.csv")
         self.assertRegex(done.stderr, r"warning: column 1 \(when\) carries \d+\.\d\d % of the loss,"
-                                      r" so the others hardly count; try --scale minmax\n")
+                                      r" so the others hardly count; try --scale standard\n")
         self.assertEqual(self.fit_far("--scale", "minmax", data="wide.csv", store="s").stderr, "")
+        self.assertEqual(self.fit_far("--scale", "standard", data="wide.csv", store="t").stderr, "")
         done = self.run_with(0, "fit", "-k", "2", "-o", "s", "--model", "b", "--columns", "when")
         self.assertEqual(done.stderr, "")
 

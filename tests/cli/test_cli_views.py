@@ -168,20 +168,50 @@ class Linear(ViewTest):
         self.assertEqual(text.splitlines()[0], "size")
 
 
+class Kernel(ViewTest):
+    WORDS = ["--target", "size", "--columns", "age,height", "--features", "30", "--label", "kind"]
+
+    def test_raw_columns_warn(self):
+        self.assertIn("so far apart that the kernel of most pairs is 0; try --scale standard",
+                      self.fit_view("fourier", *self.WORDS).stderr)
+        self.assertEqual(
+            self.fit_view("fourier", *self.WORDS, "--gamma", "0.001", store="b.store").stderr, "")
+        done = self.fit_view("fourier", *self.WORDS, "--scale", "standard", store="c.store")
+        self.assertEqual(done.stderr, "")
+        parameters = self.json("info", "c.store")["models"][0]["parameters"]
+        self.assertEqual((parameters["scale"], parameters["gamma"]), ("standard", None))
+        self.refused(2, "gamma must be above 0", "fit", "animals.csv", "--id", "id", "--family",
+                     "fourier", "-o", "d.store", *self.WORDS, "--gamma", "0")
+
+    def test_requests_follow_the_scale(self):
+        self.fit_view("fourier", *self.WORDS, "--scale", "standard", "--seed", "3")
+        for i in range(0, 30, 5):
+            self.output("forget", "s.store", "--id", f"{i},{i + 1}", "--yes")
+        self.output("verify", "s.store")
+        before = self.output("predict", "s.store", "new.csv")
+        self.output("publish", "s.store", "-o", "p.model")
+        self.assertEqual(len(self.output("predict", "p.model", "new.csv").splitlines()),
+                         len(before.splitlines()))
+
+
 class Classes(ViewTest):
     def test_all_presets(self):
         truth = "".join(KINDS[i % 3] + "\n" for i in range(100, 105))
         self.fit_view("bayes", "--class", "kind", "--columns", "age,height")
         for name, *options in (["ridge", "--alpha", "0.5"], ["discriminant"],
                                ["discriminant", "--quadratic"],
-                               ["discriminant", "--shrinkage", "0.1"]):
+                               ["discriminant", "--shrinkage", "0.1"],
+                               ["ridge", "--scale", "standard"],
+                               ["discriminant", "--shrinkage", "0.1", "--scale", "standard"]):
             model = "".join([name, *options]).replace("-", "")
             self.fit_view(name, *options, "--columns", "age,height", "--model", model, data=None)
         for model in self.json("info", "s.store")["models"]:
             parameters = model["parameters"]
             self.assertIn(model["kind"],
                           ("naive Bayes", "ridge classifier", "discriminant analysis"))
-            self.assertEqual(parameters.get("alpha", 0.5), 0.5)
+            self.assertEqual(parameters.get("scale", "none"),
+                             "standard" if "standard" in model["name"] else "none")
+            self.assertIn(parameters.get("alpha", 0.5), (0.5, 1.0))
             if model["name"].startswith("discriminant"):
                 self.assertEqual(parameters["quadratic"], "quadratic" in model["name"])
                 if "shrinkage" in model["name"]:

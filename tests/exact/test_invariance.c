@@ -65,6 +65,7 @@ typedef struct config {
 #define TREE EFFACE_METHOD_TREE
 #define NONE EFFACE_SCALE_NONE
 #define MINMAX EFFACE_SCALE_MINMAX
+#define STANDARD EFFACE_SCALE_STANDARD
 #define RESEED EFFACE_EMPTY_RESEED
 #define KEEP EFFACE_EMPTY_KEEP
 
@@ -173,6 +174,14 @@ static const config configs[] = {
     {"defaults", GAUSSIAN, 8800, 8, 0, 3, PYRAMID, 8, 10, NONE, RESEED, 0, 0.2, 0, &defaults},
     {"defaults, few rows", GAUSSIAN, 1200, 7, 0, 1, PYRAMID, 8, 10, NONE, RESEED, 0, 0.2, 0,
      &few_rows},
+    {"standard", GAUSSIAN, 1600, 25, 0, 3, LLOYD, 5, 10, STANDARD, RESEED, 0, 0, 0, NULL},
+    {"standard, large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, STANDARD,
+     RESEED, 0, 0.2, 0, &greedy},
+    {"standard, no rows", LARGE, 0, 3, 0, 1, LLOYD, 4, 10, STANDARD, RESEED, 0, 0, 0, NULL},
+    {"standard pyramid", INTEGERS, 2000, 3, 4, 5, PYRAMID, 7, 10, STANDARD, RESEED, 0, 0, 0,
+     &greedy_starts},
+    {"standard tree", GAUSSIAN, 1200, 7, 0, 4, TREE, 6, 10, STANDARD, RESEED, 0, 0.5, 0,
+     &tall_tree},
 };
 #define N_CONFIGS (sizeof configs / sizeof *configs)
 
@@ -225,6 +234,12 @@ static const char *const frozen[N_CONFIGS] = {
     /* greedy tree */ "acc4156a36d3766f1c895de6a02e3ef6b5d06422ffa1342eb680f5e32f609bf2",
     /* defaults */ "bb78828947f23165ffc161c708bd61436dfb9058ec7167562aab07a1ea612505",
     /* defaults, few rows */ "dbbf249a3116cb3a05e504be6234f6a73aab81b6144b304812440379b623dc90",
+    /* standard */ "8bde5b65e45e46e999a054382b4b90b3421ad4cbc1edd00b384345784f930778",
+    /* standard, large and weighted */
+    "cf25a9f439463de1bd8db4220dffcc470f84fc66194ce3a7005c74854dd67f8b",
+    /* standard, no rows */ "8791f37c9888e43944e9da045b3f64bd9b3d1260973b1c0cfd1301fa9fe11d53",
+    /* standard pyramid */ "7b17b487eca6df9ac1469dfffeb4dae8dbf1624c3432aabf280000f490cc7a02",
+    /* standard tree */ "5bc9b729f96e59a76c46cbbed2aa98d1e6ee130a6d553242871e376cec8e882d",
 };
 
 /* ------------------------------------------------------------------ rows */

@@ -236,7 +236,7 @@ static void params_of(const config *c, uint32_t n_threads, law_params *params) {
     p->by_class = c->by_class;
     p->n_fourier = c->n_fourier;
     p->gamma = 0.05;
-    p->linear = (efface_linear_params){c->alpha, c->intercept, 1};
+    p->linear = (efface_linear_params){c->alpha, c->intercept, 1, EFFACE_SCALE_NONE};
     p->discriminant.shrinkage = c->shrinkage;
     p->discriminant.quadratic = c->quadratic;
     p->components.whiten = c->whiten;

@@ -25,7 +25,7 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_E_ARGUMENT, p.pyramid.passes = 11);
     TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 0);
     TRY(EFFACE_E_ARGUMENT, p.pyramid.starts = 101);
-    TRY(EFFACE_E_ARGUMENT, p.scale = (efface_scale)2);
+    TRY(EFFACE_E_ARGUMENT, p.scale = (efface_scale)3);
     TRY(EFFACE_E_ARGUMENT, p.empty = (efface_empty)2);
     TRY(EFFACE_E_ARGUMENT, p.n_clusters = 0);
     TRY(EFFACE_E_ARGUMENT, p.n_clusters = EFFACE_MAX_CLUSTERS + 1);

@@ -241,7 +241,7 @@ static void draw_case(law_case *c, const law_wish *wish, uint64_t *stream) {
 /*
  *     byte 0   method
  *     byte 1   clusters - 1 (4 bits), iterations (3 bits, from a list), empty clusters keep
- *     byte 2   scale, bounds (2 bits), weighed, a bit not used, candidates (2 bits)
+ *     byte 2   scale, bounds (2 bits), weighed, the scale standard, candidates (2 bits)
  *     byte 3   epsilon (4 bits), gamma (2 bits)
  *     byte 4   rate (3 bits), passes - 1 (2 bits), starts - 1 (3 bits)
  *     byte 5   seed
@@ -300,6 +300,11 @@ static void read(law_params *params, uint32_t d, law_bytes *in) {
     p->empty = b >= 128 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
     p->scale = (c & 1) != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     read_bounds(room, d, c >> 1 & 3);
+    if ((c >> 4 & 1) != 0) {
+        p->scale = EFFACE_SCALE_STANDARD;
+        p->bound = 0.0;
+        p->column_min = p->column_max = NULL;
+    }
     p->tree.weigh_centroids = c >> 3 & 1;
     p->candidates = candidates[c >> 5 & 3];
     p->epsilon = epsilons[(e & 15) % 9];
@@ -315,16 +320,30 @@ static void read(law_params *params, uint32_t d, law_bytes *in) {
 
 /* ---------------------------------------------------------------- ways */
 
-enum { LLOYD, MINMAX, GREEDY, QUANTIZED, PYRAMID, COARSE, TREE, TALL_TREE, N_WAYS };
+enum {
+    LLOYD,
+    MINMAX,
+    GREEDY,
+    QUANTIZED,
+    PYRAMID,
+    COARSE,
+    TREE,
+    TALL_TREE,
+    STANDARD,
+    STANDARD_TREE,
+    N_WAYS
+};
 
 /* Coarse is pyramid on a lattice so wide that clusters have no rows. */
 static const char *const way_names[N_WAYS] = {
-    "lloyd", "lloyd with ranges", "greedy", "quantized", "pyramid", "coarse", "tree", "tall tree"};
+    "lloyd", "lloyd with ranges", "greedy",   "quantized",    "pyramid", "coarse",
+    "tree",  "tall tree",         "standard", "standard tree"};
 
 static void choose(law_params *params, unsigned way, uint32_t d) {
     static const efface_method methods[N_WAYS] = {
         EFFACE_METHOD_LLOYD,   EFFACE_METHOD_LLOYD,   EFFACE_METHOD_LLOYD, EFFACE_METHOD_QUANTIZED,
-        EFFACE_METHOD_PYRAMID, EFFACE_METHOD_PYRAMID, EFFACE_METHOD_TREE,  EFFACE_METHOD_TREE};
+        EFFACE_METHOD_PYRAMID, EFFACE_METHOD_PYRAMID, EFFACE_METHOD_TREE,  EFFACE_METHOD_TREE,
+        EFFACE_METHOD_PYRAMID, EFFACE_METHOD_TREE};
     kmeans_room *const room = room_of(params);
     memset(params, 0, sizeof *params);
     efface_kmeans_params *const p = &room->params;
@@ -343,6 +362,8 @@ static void choose(law_params *params, unsigned way, uint32_t d) {
     p->tree.node_method = EFFACE_METHOD_QUANTIZED;
     p->common.seed = 20191105;
     p->common.n_threads = 1;
+    if (way == STANDARD || way == STANDARD_TREE)
+        p->scale = EFFACE_SCALE_STANDARD;
     if (way != MINMAX && way != QUANTIZED && way != COARSE && way != TALL_TREE)
         return;
     p->scale = EFFACE_SCALE_MINMAX;

@@ -98,7 +98,7 @@ uint64_t kmeans_hash(const efface_model *model) {
 
 /* ---------------------------------------------------------------- what walks have seen */
 
-#define N_REASONS 13
+#define N_REASONS 14
 #define MOST_HEIGHT 8
 #define MOST_WIDTH 64
 
@@ -166,6 +166,7 @@ static void note_climb(const law_step *step, const node_marks *before) {
     if (step->report->action == EFFACE_ACTION_REFITTED) {
         assert_true(is_because(step->report, EF_REASON_BOUND) ||
                     is_because(step->report, EF_REASON_SCALE) ||
+                    is_because(step->report, EF_REASON_SPREAD) ||
                     is_because(step->report, EF_REASON_WIDTH));
         assert_int_equal(depth_of(step->report), 0);
         return;

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #define MOST_FOURIER 40
+#define SCALED_SALT UINT64_C(0x5CA1E)
 
 /* ---------------------------------------------------------------- parameters */
 
@@ -98,6 +99,22 @@ static void draw_views(efface_sums_params *p) {
     p->discriminant.shrinkage = shares[below(6)];
     p->components.n_components = one_in(2) ? 0 : 1 + (uint32_t)below(5);
     p->components.whiten = one_in(3);
+    /* Draws nothing: other cases stay what they were. */
+    const uint64_t scaled = mix(rng_state + SCALED_SALT);
+    if (scaled % 3 == 0 && p->linear.intercept)
+        p->linear.scale = EFFACE_SCALE_STANDARD;
+    if (scaled / 3 % 3 == 0)
+        p->discriminant.scale = EFFACE_SCALE_STANDARD;
+    if (scaled / 9 % 3 == 0)
+        p->components.scale = EFFACE_SCALE_STANDARD;
+}
+
+/* Half of the features are of columns in units of their deviations, with the default of gamma. */
+static void scale_columns(efface_sums_params *p, uint64_t choice) {
+    if (choice % 2 != 0)
+        return;
+    p->scale = EFFACE_SCALE_STANDARD;
+    p->gamma = choice / 2 % 2 != 0 ? 0.0 : p->gamma;
 }
 
 static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *stream) {
@@ -118,6 +135,7 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
     if (one_in(4)) {
         p->n_fourier = 1 + (uint32_t)below(one_in(3) ? MOST_FOURIER : 8);
         p->gamma = gammas[below(6)];
+        scale_columns(p, mix(rng_state + SCALED_SALT) >> 32);
     }
     p->weight_unit = units[below(5)];
     if (one_in(4))
@@ -142,12 +160,18 @@ static void read_bytes(law_params *params, uint32_t d, law_bytes *in) {
     p->by_class = (efface_summed)(b >> 6);
     p->discriminant.quadratic = (a & 64) != 0;
     p->linear.intercept = (a & 128) == 0;
+    if ((a & 8) != 0) {
+        p->linear.scale = p->linear.intercept ? EFFACE_SCALE_STANDARD : EFFACE_SCALE_NONE;
+        p->discriminant.scale = p->components.scale = EFFACE_SCALE_STANDARD;
+    }
     set_targets(params, d, c & 3, c >> 2 & 7, 1 + (c >> 5));
     p->linear.alpha = (e & 1) != 0 ? 1.0 : 0.0;
     p->discriminant.shrinkage = (e & 2) != 0 ? 0.25 : 0.0;
     p->components.n_components = e >> 2 & 3;
-    if ((e & 128) != 0)
+    if ((e & 128) != 0) {
         p->n_fourier = 1 + (e >> 4 & 7);
+        scale_columns(p, a >> 4);
+    }
     if ((e & 16) != 0)
         set_priors(params, 1 + (e >> 5 & 3));
     settle(params, d, c);
@@ -155,7 +179,18 @@ static void read_bytes(law_params *params, uint32_t d, law_bytes *in) {
 
 /* ---------------------------------------------------------------- ways and kinds */
 
-enum { MEANS, LINEAR, RIDGE, BAYES, DISCRIMINANT, QUADRATIC, COMPONENTS, FOURIER, N_WAYS };
+enum {
+    MEANS,
+    LINEAR,
+    RIDGE,
+    BAYES,
+    DISCRIMINANT,
+    QUADRATIC,
+    COMPONENTS,
+    FOURIER,
+    SCALED_FOURIER,
+    N_WAYS
+};
 
 static const char *const way_names[N_WAYS] = {
     "means",
@@ -166,25 +201,28 @@ static const char *const way_names[N_WAYS] = {
     "quadratic",
     "components",
     "fourier",
+    "scaled fourier",
 };
 static const char *const kind_names[N_WAYS] = {
-    "means", "linear", "ridge", "bayes", "discriminant", "quadratic", "components", "fourier",
+    "means",     "linear",     "ridge",   "bayes",          "discriminant",
+    "quadratic", "components", "fourier", "scaled fourier",
 };
 
 static void choose(law_params *params, unsigned way, uint32_t d) {
-    static const efface_view views[N_WAYS] = {EFFACE_VIEW_MEANS,        EFFACE_VIEW_LINEAR,
-                                              EFFACE_VIEW_RIDGE,        EFFACE_VIEW_BAYES,
-                                              EFFACE_VIEW_DISCRIMINANT, EFFACE_VIEW_DISCRIMINANT,
-                                              EFFACE_VIEW_COMPONENTS,   EFFACE_VIEW_LINEAR};
+    static const efface_view views[N_WAYS] = {
+        EFFACE_VIEW_MEANS,      EFFACE_VIEW_LINEAR,       EFFACE_VIEW_RIDGE,
+        EFFACE_VIEW_BAYES,      EFFACE_VIEW_DISCRIMINANT, EFFACE_VIEW_DISCRIMINANT,
+        EFFACE_VIEW_COMPONENTS, EFFACE_VIEW_LINEAR,       EFFACE_VIEW_LINEAR};
     efface_sums_params *const p = begin(params);
     p->view = views[way];
     p->common.seed = 20191105;
     p->bound = way == RIDGE || way == DISCRIMINANT ? 0x1p20 : 0.0;
     p->linear.alpha = way == RIDGE ? 1.0 : 0.0;
     p->discriminant.quadratic = way == QUADRATIC;
-    p->n_fourier = way == FOURIER ? 5 : 0;
+    p->n_fourier = way >= FOURIER ? 5 : 0;
     p->gamma = 0.01;
-    if (way == LINEAR || way == FOURIER)
+    p->scale = way == SCALED_FOURIER ? EFFACE_SCALE_STANDARD : EFFACE_SCALE_NONE;
+    if (way == LINEAR || way >= FOURIER)
         set_targets(params, d, way == LINEAR ? 2 : 1, d - 1, d - 1);
     settle(params, d, 0);
 }
@@ -192,7 +230,7 @@ static void choose(law_params *params, unsigned way, uint32_t d) {
 static unsigned kind_of(const law_params *params) {
     const efface_sums_params *const p = sums_of(params);
     if (p->n_fourier != 0)
-        return FOURIER;
+        return p->scale == EFFACE_SCALE_STANDARD ? SCALED_FOURIER : FOURIER;
     switch (p->view) {
     case EFFACE_VIEW_MEANS: return MEANS;
     case EFFACE_VIEW_LINEAR: return LINEAR;

@@ -3,7 +3,9 @@
  * in 128 bits.
  *
  *     "EFFACESU" | u32 format | u32 columns | u32 coordinates m | u32 kind of all | u32 by class |
- *     u64 rows | u64 weight | i32 exponent of each column | moments of all | u64 classes |
+ *     u64 rows | u64 weight | i32 exponent of each column |
+ *     with the scale standard, of each column: i32 exponent, i64 sum, 128-bit sum of squares |
+ *     moments of all | u64 classes |
  *     for each class, ascending: i64 label | its moments
  *
  *     moments: u64 rows | u64 weight | i64 sum of each coordinate | 128-bit sums of products
@@ -21,6 +23,7 @@
 #include <string.h>
 
 #define FORMAT 2
+#define FORMAT_SCALED 3
 #define HEAD_BYTES (8 + 5 * 4 + 2 * 8)
 
 static const char *const no_memory = "out of memory\n";
@@ -75,11 +78,43 @@ static int64_t on_grid(double value, int exponent) {
     return (int64_t)nearbyint(ldexp(value, 23 - exponent));
 }
 
+/* With the scale standard, what is summed up of a column, and how many of its units there are in 1:
+ * docs/definition/numerics.md, section 2. */
+typedef struct spread {
+    int exponent;
+    int64_t sum;
+    ef_i128 squares;
+    double unit;
+} spread;
+
+static spread spread_of(const law_rows *rows, uint32_t column, uint64_t seed) {
+    spread s = {.exponent = exponent_of(rows, column, 0.0)};
+    int64_t weight = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const int64_t q = on_grid((double)rows->values[i * rows->d + column], s.exponent);
+        weight += rows->weights[i];
+        s.sum += rows->weights[i] * q;
+        s.squares += (ef_i128)rows->weights[i] * (q * q);
+    }
+    const ef_i128 v = weight * s.squares - (ef_i128)s.sum * s.sum;
+    if (v == 0)
+        return s;
+    const double theta = ef_tape_unit(ef_tape(seed, EF_TAPE_COLUMN, 0, column, 0));
+    const double w = (double)weight;
+    const double l = ef_log(ef_i128_to_double(v) / (w * w)) * (2.0 / 0x1.62e42fefa39efp-1);
+    const double i = floor(l + theta);
+    const double h = ldexp(ef_exp(((i + 0.5) - theta) * 0x1.62e42fefa39efp-3), s.exponent - 23);
+    s.unit = h < 0x1p-100 ? 0.0 : 1.0 / h;
+    return s;
+}
+
 /* Fourier feature f of a row, as src/model/sums/coordinates/fourier.h defines it; columns that are
  * no targets are its inputs, in order. Everything is drawn again for each row. */
-static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params *p, uint32_t f) {
+static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params *p, uint32_t f,
+                          const spread *spreads) {
     const uint64_t seed = p->common.seed;
-    const double scale = sqrt(p->gamma) * 0x1.ccf6429be6621p-3; /* 1 / (pi sqrt(2)) */
+    const double gamma = p->gamma > 0.0 ? p->gamma : 1.0 / (d - p->n_targets);
+    const double scale = sqrt(gamma) * 0x1.ccf6429be6621p-3; /* 1 / (pi sqrt(2)) */
     double turns = ef_tape_unit(ef_tape(seed, EF_TAPE_FOURIER, 0, f, UINT32_MAX));
     for (uint32_t j = 0, input = 0; j < d; j++) {
         bool is_target = false;
@@ -88,7 +123,9 @@ static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params
         if (is_target)
             continue;
         const ef_normal_pair pair = ef_tape_normals(seed, EF_TAPE_FOURIER, f, input - input % 2);
-        const double frequency = scale * (input % 2 == 0 ? pair.first : pair.second);
+        double frequency = scale * (input % 2 == 0 ? pair.first : pair.second);
+        if (spreads != NULL)
+            frequency *= spreads[j].unit;
         const double product = frequency * (double)row[j];
         turns += product;
         input++;
@@ -98,7 +135,7 @@ static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params
 
 /* m coordinates of each row; `exponents` of all columns. */
 static int64_t *coordinates_of(const law_rows *rows, const efface_sums_params *p, uint32_t m,
-                               const int *exponents) {
+                               const int *exponents, const spread *spreads) {
     int64_t *const all = room_for(rows->n * m, sizeof *all);
     for (size_t i = 0; i < rows->n; i++) {
         const float *const row = rows->values + i * rows->d;
@@ -109,7 +146,7 @@ static int64_t *coordinates_of(const law_rows *rows, const efface_sums_params *p
             continue;
         }
         for (uint32_t f = 0; f < p->n_fourier; f++)
-            to[f] = fourier_of(row, rows->d, p, f);
+            to[f] = fourier_of(row, rows->d, p, f, spreads);
         for (uint32_t t = 0; t < p->n_targets; t++)
             to[p->n_fourier + t] = on_grid((double)row[p->targets[t]], exponents[p->targets[t]]);
     }
@@ -195,7 +232,8 @@ unsigned char *sums_oracle(const law_rows *rows, const law_params *params, size_
     const uint32_t d = rows->d, m = p->n_fourier != 0 ? p->n_fourier + p->n_targets : d;
     int64_t *const classes = room_for(rows->n, sizeof *classes);
     const size_t n_classes = kinds.by_class != 0 ? find_classes(rows, classes) : 0;
-    *n_bytes = HEAD_BYTES + 4 * (size_t)d + moments_bytes(m, kinds.all) + 8 +
+    const bool is_scaled = p->scale == EFFACE_SCALE_STANDARD;
+    *n_bytes = HEAD_BYTES + (is_scaled ? 32 : 4) * (size_t)d + moments_bytes(m, kinds.all) + 8 +
                n_classes * (8 + moments_bytes(m, kinds.by_class));
     unsigned char *const bytes = room_for(*n_bytes, 1), *at = bytes;
     unsigned char *const in = room_for(rows->n, 1);
@@ -204,7 +242,14 @@ unsigned char *sums_oracle(const law_rows *rows, const law_params *params, size_
         exponents[j] = p->n_fourier == 0 ? exponent_of(rows, j, p->bound) : 0;
     for (uint32_t t = 0; t < p->n_targets; t++)
         exponents[p->targets[t]] = exponent_of(rows, p->targets[t], p->bound);
-    int64_t *const coordinates = coordinates_of(rows, p, m, exponents);
+    spread *const spreads = room_for(d, sizeof *spreads);
+    for (uint32_t j = 0; j < d; j++) {
+        bool is_target = false;
+        for (uint32_t t = 0; t < p->n_targets; t++)
+            is_target |= p->targets[t] == j;
+        spreads[j] = is_target ? (spread){.exponent = -100} : spread_of(rows, j, p->common.seed);
+    }
+    int64_t *const coordinates = coordinates_of(rows, p, m, exponents, is_scaled ? spreads : NULL);
     const parted part = {rows, coordinates, m, in};
 
     ef_i128 weight = 0;
@@ -212,7 +257,7 @@ unsigned char *sums_oracle(const law_rows *rows, const law_params *params, size_
         weight += rows->weights[i];
     memcpy(at, "EFFACESU", 8);
     at += 8;
-    put(&at, FORMAT, 4);
+    put(&at, is_scaled ? FORMAT_SCALED : FORMAT, 4);
     put(&at, d, 4);
     put(&at, m, 4);
     put(&at, kinds.all, 4);
@@ -221,6 +266,11 @@ unsigned char *sums_oracle(const law_rows *rows, const law_params *params, size_
     put(&at, (uint64_t)weight, 8);
     for (uint32_t j = 0; j < d; j++)
         put(&at, (uint32_t)exponents[j], 4);
+    for (uint32_t j = 0; is_scaled && j < d; j++) {
+        put(&at, (uint32_t)spreads[j].exponent, 4);
+        put(&at, (uint64_t)spreads[j].sum, 8);
+        put_wide(&at, spreads[j].squares);
+    }
     for (size_t i = 0; i < rows->n; i++)
         in[i] = kinds.by_class == 0 || rows->labels[i] != EFFACE_NO_LABEL;
     put_moments(&at, &part, kinds.all);
@@ -232,6 +282,7 @@ unsigned char *sums_oracle(const law_rows *rows, const law_params *params, size_
         put_moments(&at, &part, kinds.by_class);
     }
     free(coordinates);
+    free(spreads);
     free(exponents);
     free(in);
     free(classes);
@@ -283,10 +334,11 @@ void sums_differ(const law_params *params, const unsigned char *a, size_t n_a,
     }
     const uint32_t d = (uint32_t)take(a, 12, 4), m = (uint32_t)take(a, 16, 4);
     const unsigned all = (unsigned)take(a, 20, 4), by_class = (unsigned)take(a, 24, 4);
-    const size_t exponents = HEAD_BYTES, moments = exponents + 4 * (size_t)d;
+    const size_t of_column = take(a, 8, 4) == FORMAT_SCALED ? 32 : 4;
+    const size_t exponents = HEAD_BYTES, moments = exponents + of_column * d;
     const size_t count = moments + moments_bytes(m, all), classes = count + 8;
     if (at < moments) {
-        (void)snprintf(part, sizeof part, "exponent of column %zu", (at - exponents) / 4);
+        (void)snprintf(part, sizeof part, "byte %zu of columns", at - exponents);
     } else if (at < count) {
         name_moment(at - moments, m, all, part);
     } else if (at < classes) {

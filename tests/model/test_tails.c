@@ -80,7 +80,7 @@ static void shares_are_those_of_the_loss(void **state) {
 
 static void a_few_rows_carry_the_loss(void **state) {
     (void)state;
-    for (int scale = EFFACE_SCALE_NONE; scale <= EFFACE_SCALE_MINMAX; scale++) {
+    for (int scale = EFFACE_SCALE_NONE; scale <= EFFACE_SCALE_STANDARD; scale++) {
         fill(MOST, 3);
         for (int j = 0; j < D; j++)
             values[17 * D + j] = 1e6F;

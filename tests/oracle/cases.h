@@ -24,7 +24,18 @@ typedef struct trial {
     efface_kmeans_params params;
 } trial;
 
-static void choose_bounds(trial *t) {
+#define STANDARD_SALT UINT64_C(0x57A4DA2D)
+
+/* One case in five has the scale standard instead. Draws nothing: others stay what they were. */
+static void choose_standard(efface_kmeans_params *p) {
+    if (mix(rng_state + STANDARD_SALT) % 5 != 0)
+        return;
+    p->scale = EFFACE_SCALE_STANDARD;
+    p->bound = 0.0;
+    p->column_min = p->column_max = NULL;
+}
+
+static void choose_range(trial *t) {
     efface_kmeans_params *p = &t->params;
     const uint32_t d = t->rows.d;
     double largest = 0.0;
@@ -57,6 +68,11 @@ static void choose_bounds(trial *t) {
     }
     p->column_min = t->low;
     p->column_max = t->high;
+}
+
+static void choose_bounds(trial *t) {
+    choose_range(t);
+    choose_standard(&t->params);
 }
 
 /* The lattice of pyramid has no automatic width, and is mostly not used; rate, passes and starts

@@ -96,10 +96,16 @@ static void compare_level(difference *d, long k, long n_columns) {
     }
 }
 
-static void compare_bounds(difference *d, long n_columns) {
-    for (d->column = 0; d->column < n_columns; d->column++) {
+/* Leaves of a tree with the scale standard have the grid of the tree. */
+static void compare_bounds(difference *d, long n_columns, uint64_t scale) {
+    for (d->column = 0; scale == 1 && d->column < n_columns; d->column++) {
         field(d, 4, "low");
         field(d, 4, "high");
+    }
+    for (d->column = 0; scale == 2 && d->depth < 0 && d->column < n_columns; d->column++) {
+        field(d, 4, "exponent e of a column");
+        field(d, 8, "sum S of a column");
+        field(d, 16, "sum Q of a column");
     }
     d->column = -1;
 }
@@ -124,7 +130,7 @@ static void compare_state(difference *d, uint64_t method) {
     for (size_t j = 0; method == 2 && j <= 40; j++)
         field(d, 8, "rows of a member exponent");
     const long n_columns = (long)value[0], k = (long)value[8], n_levels = (long)value[9];
-    compare_bounds(d, value[3] == 1 ? n_columns : 0);
+    compare_bounds(d, n_columns, value[3]);
     for (uint64_t r = 0; k > 0 && r < of_sample[2]; r++) {
         for (d->cluster = 0; d->cluster < k; d->cluster++) {
             field(d, 8, "id of a seed");
@@ -161,7 +167,7 @@ static void compare_tree(difference *d) {
     field(d, 4, "exponent e");
     field(d, 8, "number of rows n");
     field(d, 8, "total weight W");
-    compare_bounds(d, scale == 1 ? n_columns : 0);
+    compare_bounds(d, n_columns, scale);
     for (d->depth = height; d->depth >= 0; d->depth--) {
         long n_nodes = 1;
         for (long l = 0; l < d->depth; l++)

@@ -124,8 +124,118 @@ static float step_for(float low, float high) {
     return step;
 }
 
+/* Rounds with halves to even. */
+static int64_t round_even(double x) {
+    const double size = fabs(x);
+    int64_t n = (int64_t)size;
+    const double rest = size - (double)n;
+    if (rest > 0.5 || (rest == 0.5 && n % 2 == 1))
+        n++;
+    return x < 0.0 ? -n : n;
+}
+
+static double largest_whole(double x) {
+    return fabs(x) < 0x1p52 ? (double)(int64_t)x - ((double)(int64_t)x > x ? 1.0 : 0.0) : x;
+}
+
+/* The library's exponential, restated as its logarithm is above. */
+static double oracle_exp(double x) {
+    static const double q[] = {0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.5555555555556p-5,
+                               0x1.11111111100bep-7,  0x1.6c16c16c162c3p-10, 0x1.a01a01abf85abp-13,
+                               0x1.a01a01a6e1e2ap-16, 0x1.71de01fdbf9cap-19, 0x1.27e4db46cddd1p-22,
+                               0x1.af4e554377204p-26, 0x1.1f7340dbc337ep-29};
+    const double k = (double)round_even(x * 0x1.71547652b82fep+0);
+    const double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+    double sum = q[10];
+    for (int i = 9; i >= 0; i--)
+        sum = sum * r + q[i];
+    return (1.0 + (r + r * r * sum)) * power_of_two((int)k);
+}
+
+/* Sums of a column: what its unit follows from. */
+static void sum_column(oracle_model *m, const oracle_rows *rows, uint32_t j) {
+    double largest = 0.0;
+    for (size_t i = 0; i < rows->n; i++)
+        largest = fmax(largest, fabs((double)rows->values[i * m->d + j]));
+    m->exponents[j] = smallest_exponent(largest);
+    for (size_t i = 0; i < rows->n; i++) {
+        const double x = (double)rows->values[i * m->d + j];
+        const int64_t q = round_even(x * power_of_two(23 - m->exponents[j]));
+        m->sums[j] += oracle_weight(rows, i) * q;
+        m->squares[j] += (i128)oracle_weight(rows, i) * (q * q);
+    }
+}
+
+/* The nearest double: by way of a long double, whose rounding could come before that of the double,
+ * it would not always be. */
+static double double_of(i128 x) {
+    int shift = 0, lost = 0;
+    for (; x >> shift >= (i128)1 << 60; shift++)
+        lost = lost || (x >> shift & 1) != 0;
+    return (double)((int64_t)(x >> shift) * 2 + lost) * power_of_two(shift - 1);
+}
+
+/* The centre of a column, and how many of its units there are in 1. */
+static double place_column(oracle_model *m, uint32_t j) {
+    const double grid = power_of_two(m->exponents[j] - 23), weight = (double)m->total_weight;
+    const i128 spread = m->total_weight * m->squares[j] - (i128)m->sums[j] * m->sums[j];
+    if (spread == 0) {
+        m->low[j] =
+            m->total_weight > 0 ? (float)((double)(m->sums[j] / m->total_weight) * grid) : 0.0f;
+        return 0.0;
+    }
+    const uint64_t seed = m->params.common.seed;
+    const double of_unit = ((double)(oracle_tape(seed, 20, 0, j, 0) / 4096) + 0.5) * 0x1p-52;
+    const double of_centre = ((double)(oracle_tape(seed, 20, 0, j, 1) / 4096) + 0.5) * 0x1p-52;
+    const double steps = oracle_log(double_of(spread) / (weight * weight)) * 0x1.71547652b82fep+1;
+    const double i = largest_whole(steps + of_unit);
+    const double unit = oracle_exp(((i + 0.5) - of_unit) * 0x1.62e42fefa39efp-3) * grid;
+    const double mean = (double)m->sums[j] / weight * grid, pitch = 4.0 * unit;
+    const double number = largest_whole((mean / pitch - of_centre) + 0.5);
+    const double centre = (number + of_centre) * pitch;
+    m->low[j] = fabs(centre) < 0x1p-100 ? 0.0f : (float)centre;
+    return unit < 0x1p-100 ? 0.0 : 1.0 / unit;
+}
+
+static void make_standard_grid(oracle_model *m, const oracle_rows *rows) {
+    const efface_kmeans_params *p = &m->params;
+    m->has_spreads = p->column_min == NULL;
+    for (uint32_t j = 0; j < m->d && !m->has_spreads; j++) {
+        m->low[j] = p->column_min[j];
+        m->step[j] = p->column_max[j];
+    }
+    if (!m->has_spreads) {
+        m->exponent = smallest_exponent(p->bound);
+        return;
+    }
+    double *units = oracle_make(m->d, sizeof *units);
+    m->exponents = oracle_make(m->d, sizeof *m->exponents);
+    m->sums = oracle_make(m->d, sizeof *m->sums);
+    m->squares = oracle_make(m->d, sizeof *m->squares);
+    for (uint32_t j = 0; j < m->d; j++) {
+        sum_column(m, rows, j);
+        units[j] = place_column(m, j);
+    }
+    int fits = 0;
+    for (m->exponent = 0; !fits; m->exponent += !fits) {
+        fits = 1;
+        for (uint32_t j = 0; j < m->d; j++)
+            m->step[j] = (float)(units[j] * power_of_two(23 - m->exponent));
+        for (size_t i = 0; i < rows->n * m->d; i++) {
+            const float moved = value_of(rows->values[i]) - m->low[i % m->d];
+            const float image = moved * m->step[i % m->d];
+            fits = fits && fabs((double)image) <= GRID;
+        }
+    }
+    free(units);
+}
+
 static void make_grid(oracle_model *m, const oracle_rows *rows) {
     const efface_kmeans_params *p = &m->params;
+    if (p->scale == EFFACE_SCALE_STANDARD) {
+        make_standard_grid(m, rows);
+        return;
+    }
     if (p->scale == EFFACE_SCALE_NONE) {
         double largest = 0.0;
         for (size_t i = 0; i < rows->n * rows->d; i++)
@@ -453,7 +563,7 @@ efface_kmeans_params oracle_with_grid(const oracle_model *m) {
     efface_kmeans_params params = m->params;
     params.bound = power_of_two(m->exponent);
     params.column_min = m->low;
-    params.column_max = m->high;
+    params.column_max = m->params.scale == EFFACE_SCALE_STANDARD ? m->step : m->high;
     return params;
 }
 
@@ -710,6 +820,9 @@ void oracle_free(oracle_model *m) {
     free(m->low);
     free(m->high);
     free(m->step);
+    free(m->exponents);
+    free(m->sums);
+    free(m->squares);
     free(m);
 }
 

@@ -90,6 +90,10 @@ struct oracle_model {
     oracle_i128 *losses; /* of the starts, over the jury */
     uint32_t chosen;
     float *low, *high, *step; /* d each */
+    int has_spreads;          /* the scale is standard, and the grid was not given: */
+    int32_t *exponents;       /* of columns: e_j */
+    int64_t *sums;            /* S_j */
+    oracle_i128 *squares;     /* Q_j */
     oracle_win *seeds;        /* k'; of pyramid those of the pilot */
     uint32_t n_slots;         /* c of greedy seeding; 1 for plain */
     uint32_t n_rounds;        /* of them with slots, from round 1 on; 0 for plain */

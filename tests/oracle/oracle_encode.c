@@ -55,6 +55,15 @@ static void put_bounds(writer *w, const oracle_model *m) {
         put_float(w, m->low[j]);
         put_float(w, m->high[j]);
     }
+    for (uint32_t j = 0; m->has_spreads && j < m->d; j++) {
+        put(w, (oracle_u128)m->exponents[j], 4);
+        put(w, (oracle_u128)m->sums[j], 8);
+        put(w, (oracle_u128)m->squares[j], 16);
+    }
+}
+
+static void put_scale(writer *w, efface_scale scale) {
+    put(w, scale == EFFACE_SCALE_MINMAX ? 1 : scale == EFFACE_SCALE_STANDARD ? 2 : 0, 4);
 }
 
 static void write_level(const oracle_model *m, const oracle_level *level, writer *w) {
@@ -90,7 +99,7 @@ static void write_state(const oracle_model *m, writer *w) {
     put(w, m->d, 4);
     put(w, m->params.n_clusters, 4);
     put(w, m->limit, 4);
-    put(w, m->params.scale == EFFACE_SCALE_MINMAX ? 1 : 0, 4);
+    put_scale(w, m->params.scale);
     put(w, m->params.empty == EFFACE_EMPTY_KEEP ? 1 : 0, 4);
     put(w, (oracle_u128)m->exponent, 4);
     put(w, m->eps, 4);
@@ -139,7 +148,7 @@ static void write_tree(const oracle_model *m, writer *w) {
     put(w, m->params.tree.weigh_centroids ? 1 : 0, 4);
     for (uint32_t l = 0; l <= tree->height; l++)
         put(w, tree->n_asked[l], 4);
-    put(w, m->params.scale == EFFACE_SCALE_MINMAX ? 1 : 0, 4);
+    put_scale(w, m->params.scale);
     put(w, (oracle_u128)m->exponent, 4);
     put(w, m->n, 8);
     put(w, (oracle_u128)m->total_weight, 8);

@@ -141,6 +141,20 @@ static inline plain_rows plain_of(sums_set *s, const uint32_t *left_out, size_t 
         .n = s->n, .p = p, .x = s->x, .y = s->y, .weights = s->w, .classes = s->classes};
 }
 
+/* Takes from features their means and divides them by their deviations, over the rows of all classes
+ * (-1) or all rows (-2). Gives what they were. */
+static inline plain_class standardize(sums_set *s, const plain_rows *r, int which,
+                                      real deviations[PLAIN_MOST]) {
+    const plain_class all = plain_moments(r, which);
+    for (size_t j = 0; j < r->p; j++) {
+        const real variance = all.scatter[j][j] / all.weight;
+        deviations[j] = variance > 0.0L ? sqrtl(variance) : 1.0L;
+        for (size_t i = 0; i < r->n; i++)
+            s->x[i * r->p + j] = (s->x[i * r->p + j] - all.mean[j]) / deviations[j];
+    }
+    return all;
+}
+
 /* ---------------------------------------------------------------- models */
 
 static inline efface_sums_params params_of(efface_view view) {

@@ -201,7 +201,7 @@ static void targets_play_no_part_in_clustering(void **state) {
         const efface_rows rows = {.n_rows = 1, .values = row, .ids = &id};
         REQUIRE_OK(efface_data_replace(other, &rows, &error));
     }
-    for (int scale = 0; scale < 2; scale++) {
+    for (int scale = 0; scale < 3; scale++) {
         efface_segmented_params params = make_params();
         params.kmeans.scale = (efface_scale)scale;
         params.kmeans.n_clusters = 7;

@@ -230,7 +230,7 @@ static void parameters_are_copied(void **state) {
     efface_sums_params p = params_of(EFFACE_VIEW_LINEAR);
     p.targets = targets;
     p.n_targets = 2;
-    p.linear = (efface_linear_params){2.5, 0, 0};
+    p.linear = (efface_linear_params){2.5, 0, 0, EFFACE_SCALE_NONE};
     p.weight_unit = 3;
     p.common.seed = 77;
     efface_model *const model = fit_sums(&s, &p);
@@ -298,14 +298,15 @@ static void views_check_their_parameters(void **state) {
     efface_model *const model = fit_sums(&s, &p);
     efface_predictor *out = NULL;
     efface_error e = {.message = ""};
-    const efface_linear_params line = {-1.0, 1, 0}, no_number = {(double)NAN, 1, 0};
+    const efface_linear_params line = {.alpha = -1.0, .intercept = 1},
+                               no_number = {.alpha = (double)NAN, .intercept = 1};
     const efface_bayes_params bayes[] = {{1e-9, two, 2},  {1e-9, four, 4}, {1e-9, short_of_one, 3},
                                          {1e-9, NULL, 3}, {-1.0, NULL, 0}, {(double)NAN, NULL, 0}};
-    const efface_discriminant_params disc[] = {{0, 1.5, NULL, 0},
-                                               {0, (double)NAN, NULL, 0},
-                                               {1, 2.0, NULL, 0},
-                                               {0, 0.0, two, 2},
-                                               {1, 0.0, negative, 3}};
+    const efface_discriminant_params disc[] = {{.shrinkage = 1.5},
+                                               {.shrinkage = (double)NAN},
+                                               {.quadratic = 1, .shrinkage = 2.0},
+                                               {.priors = two, .n_priors = 2},
+                                               {.quadratic = 1, .priors = negative, .n_priors = 3}};
     check_no_view(efface_linear_solve(model, &line, &out, &e), out, &e, "alpha");
     check_no_view(efface_linear_solve(model, &no_number, &out, &e), out, &e, "alpha");
     check_no_view(efface_ridge_classify(model, &no_number, &out, &e), out, &e, "alpha");
@@ -319,7 +320,7 @@ static void views_check_their_parameters(void **state) {
                       "discriminants");
     }
     /* More components than there can be: as many as there can be. */
-    const efface_components_params many = {N_COLUMNS + 1, 0};
+    const efface_components_params many = {.n_components = N_COLUMNS + 1};
     assert_int_equal(efface_components_compute(model, &many, &out, NULL), EFFACE_OK);
     assert_int_equal(efface_predictor_get_info(out).n_numbers, N_COLUMNS - 1);
     efface_predictor_free(out);

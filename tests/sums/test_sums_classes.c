@@ -119,6 +119,10 @@ static efface_model *fit_classes(const sums_set *s, const class_case *c, efface_
     return fit_sums(s, &params);
 }
 
+static efface_scale scale_of(bool scaled) {
+    return scaled ? EFFACE_SCALE_STANDARD : EFFACE_SCALE_NONE;
+}
+
 static real log_prior(const class_case *c, int number, real share) {
     return logl(c->priors != NULL ? (real)c->priors[number] : share);
 }
@@ -129,15 +133,22 @@ static void ridge_is_a_regression_on_classes(void **state) {
     (void)state;
     static sums_set s;
     static wanted w;
-    for (int kind = 0; kind < 12; kind++) {
+    for (int round = 0; round < 24; round++) {
+        const int kind = round / 2, intercept = kind % 5 != 4;
+        const bool scaled = round % 2 != 0 && intercept;
         const class_case c = draw_class_case(&s, kind);
         efface_model *const model = fit_classes(&s, &c, EFFACE_VIEW_RIDGE);
         efface_predictor *predictor = NULL;
-        const efface_linear_params asked = {kind % 2 == 0 ? 1.0 : 0.0, kind % 5 != 4, 0};
+        const efface_linear_params asked = {kind % 2 == 0 ? 1.0 : 0.0, intercept, 0,
+                                            scale_of(scaled)};
         assert_int_equal(efface_ridge_classify(model, &asked, &predictor, NULL), EFFACE_OK);
         plain_rows r = plain_of(&s, NULL, 0, UINT32_MAX, c.unit_weight, NULL);
         for (size_t i = 0; i < s.n; i++) /* rows without a class take no part */
             s.w[i] = s.classes[i] >= 0 ? s.w[i] : 0.0L;
+        plain_class raw = {.weight = 0.0L};
+        real deviations[PLAIN_MOST] = {0};
+        if (scaled)
+            raw = standardize(&s, &r, -1, deviations);
         w = (wanted){.k = c.k};
         for (int number = 0; number < c.k; number++) {
             for (size_t i = 0; i < s.n; i++)
@@ -145,9 +156,13 @@ static void ridge_is_a_regression_on_classes(void **state) {
             const plain_line line = plain_linear(&r, (real)asked.alpha, asked.intercept);
             const table_row row = read_row(NULL, predictor, "coefficients", (uint64_t)number, NULL);
             assert_int_equal(row.id, label_of(c.k - 1 - number));
-            for (size_t j = 0; j < r.p; j++)
-                check_close(row.at[j], line.w[j], 1e-3L, "coefficient", j);
-            check_close(row.named[0], line.b, 1e-3L, "intercept", (size_t)number);
+            real b = line.b;
+            for (size_t j = 0; j < r.p; j++) {
+                const real by = scaled ? deviations[j] : 1.0L;
+                check_close(row.at[j], line.w[j] / by, 1e-3L, "coefficient", j);
+                b -= scaled ? line.w[j] / by * raw.mean[j] : 0.0L;
+            }
+            check_close(row.named[0], b, 1e-3L, "intercept", (size_t)number);
             for (size_t i = 0; i < s.n; i++) {
                 w.scores[i][number] = line.b;
                 for (size_t j = 0; j < r.p; j++)
@@ -222,30 +237,47 @@ static void common_covariance(const plain_rows *r, int k, real total, double shr
                                (j == l ? (real)shrinkage * mean : 0.0L);
 }
 
+static void check_means(const efface_predictor *predictor, const plain_rows *r, int k) {
+    for (int number = 0; number < k; number++) {
+        const plain_class one = plain_moments(r, number);
+        const table_row means = read_row(NULL, predictor, "means", (uint64_t)number, NULL);
+        for (size_t j = 0; j < r->p; j++)
+            check_close(means.at[j], one.mean[j], 1e-3L, "mean", j);
+    }
+}
+
+static void scale_rows(sums_set *s, const plain_rows *r) {
+    real deviations[PLAIN_MOST];
+    (void)standardize(s, r, -1, deviations);
+}
+
 static void linear_discriminants_are_those_of_the_rows(void **state) {
     (void)state;
     static const double shrinkages[] = {0.0, 0.05, 0.3, 1.0};
     static sums_set s;
     static wanted w;
-    for (int kind = 0; kind < 16; kind++) {
+    for (int round = 0; round < 32; round++) {
+        const int kind = round / 2;
+        const bool scaled = round % 2 != 0;
         const class_case c = draw_class_case(&s, kind);
         const efface_discriminant_params asked = {.shrinkage = shrinkages[kind / 4],
                                                   .priors = c.priors,
-                                                  .n_priors = c.priors != NULL ? (uint32_t)c.k : 0};
+                                                  .n_priors = c.priors != NULL ? (uint32_t)c.k : 0,
+                                                  .scale = scale_of(scaled)};
         efface_model *const model = fit_classes(&s, &c, EFFACE_VIEW_DISCRIMINANT);
         efface_predictor *predictor = NULL;
         assert_int_equal(efface_discriminant_classify(model, &asked, &predictor, NULL), EFFACE_OK);
         const plain_rows r = plain_of(&s, NULL, 0, UINT32_MAX, c.unit_weight, NULL);
         const plain_class all = plain_moments(&r, -1);
+        check_means(predictor, &r, c.k);
+        if (scaled)
+            scale_rows(&s, &r);
         matrix covariance, inverse;
         common_covariance(&r, c.k, all.weight, asked.shrinkage, covariance);
         (void)invert(r.p, covariance, inverse);
         w = (wanted){.k = c.k, .shift = true, .probabilities = true};
         for (int number = 0; number < c.k; number++) {
             const plain_class one = plain_moments(&r, number);
-            const table_row means = read_row(NULL, predictor, "means", (uint64_t)number, NULL);
-            for (size_t j = 0; j < r.p; j++)
-                check_close(means.at[j], one.mean[j], 1e-3L, "mean", j);
             for (size_t i = 0; i < s.n; i++)
                 w.scores[i][number] = log_prior(&c, number, one.weight / all.weight) -
                                       0.5L * plain_square(r.p, inverse, one.mean, r.x + i * r.p);
@@ -262,17 +294,23 @@ static void quadratic_discriminants_are_those_of_the_rows(void **state) {
     static const double shrinkages[] = {0.0, 0.01, 0.2};
     static sums_set s;
     static wanted w;
-    for (int kind = 0; kind < 12; kind++) {
+    for (int round = 0; round < 24; round++) {
+        const int kind = round / 2;
+        const bool scaled = round % 2 != 0;
         const class_case c = draw_class_case(&s, kind);
         const efface_discriminant_params asked = {.quadratic = 1,
                                                   .shrinkage = shrinkages[kind / 4],
                                                   .priors = c.priors,
-                                                  .n_priors = c.priors != NULL ? (uint32_t)c.k : 0};
+                                                  .n_priors = c.priors != NULL ? (uint32_t)c.k : 0,
+                                                  .scale = scale_of(scaled)};
         efface_model *const model = fit_classes(&s, &c, EFFACE_VIEW_BAYES);
         efface_predictor *predictor = NULL;
         assert_int_equal(efface_discriminant_classify(model, &asked, &predictor, NULL), EFFACE_OK);
         const plain_rows r = plain_of(&s, NULL, 0, UINT32_MAX, c.unit_weight, NULL);
         const plain_class all = plain_moments(&r, -1);
+        check_means(predictor, &r, c.k);
+        if (scaled)
+            scale_rows(&s, &r);
         w = (wanted){.k = c.k, .shift = true, .probabilities = true};
         const real part = (real)asked.shrinkage;
         for (int number = 0; number < c.k; number++) {

@@ -86,7 +86,8 @@ static void regressions_are_those_of_the_rows(void **state) {
             params.targets = list;
             params.n_targets = n_targets;
             params.weight_unit = unit_weight;
-            params.linear = (efface_linear_params){alphas[kind / 4], kind % 3 != 2, 1};
+            params.linear =
+                (efface_linear_params){alphas[kind / 4], kind % 3 != 2, 1, EFFACE_SCALE_NONE};
             efface_model *const model = fit_sums(&s, &params);
             efface_predictor *predictor = NULL;
             assert_int_equal(efface_linear_solve(model, NULL, &predictor, NULL), EFFACE_OK);
@@ -131,7 +132,7 @@ static void a_view_may_have_other_parameters(void **state) {
     const plain_rows r = plain_of(&s, &target, 1, target, 1, NULL);
     for (int intercept = 0; intercept < 2; intercept++)
         for (double alpha = 0.0; alpha < 5.0; alpha += 1.5) {
-            const efface_linear_params asked = {alpha, intercept, 1};
+            const efface_linear_params asked = {alpha, intercept, 1, EFFACE_SCALE_NONE};
             efface_predictor *predictor = NULL;
             const plain_line want = plain_linear(&r, (real)alpha, intercept);
             assert_int_equal(efface_linear_solve(model, &asked, &predictor, NULL), EFFACE_OK);
@@ -352,7 +353,7 @@ static void check_leave_one_out(sums_set *s, const leaving *how) {
     params.weight_unit = how->unit_weight;
     params.n_fourier = how->n_fourier;
     params.gamma = 0.1;
-    params.linear = (efface_linear_params){how->alpha, how->intercept, 0};
+    params.linear = (efface_linear_params){how->alpha, how->intercept, 0, EFFACE_SCALE_NONE};
     make_data(s);
     efface_model *const model = fit_sums(s, &params);
     double *const misses = make(s->n * 2, sizeof *misses);
@@ -450,7 +451,7 @@ static void check_components(sums_set *s, int64_t unit_weight, uint32_t n_compon
         whole += variances[j];
     make_data(s);
     efface_sums_params params = params_of(EFFACE_VIEW_COMPONENTS);
-    params.components = (efface_components_params){n_components, whiten};
+    params.components = (efface_components_params){n_components, whiten, EFFACE_SCALE_NONE};
     params.weight_unit = (uint32_t)unit_weight;
     efface_model *const model = fit_sums(s, &params);
     const uint32_t n = n_components != 0 ? n_components : s->d;

@@ -400,7 +400,7 @@ static const char help_format[] =
     "  --json          as JSON: store, rows, dim, model with name, family, dim,\n"
     "                  parameters, digest, commitment; fitted, note, seconds\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
-    "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
+    "example: efface fit people.csv --id id --owner user -k 8 --scale standard \\\n"
     "             -o people.store\n";
 
 static const char *help_on(int n_arguments, char **arguments) {

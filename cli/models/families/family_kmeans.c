@@ -46,12 +46,12 @@ static void warn_coarse_grid(const efface_model *model, const cli_chosen *chosen
     efface_kmeans_coarse_columns(model, &first, 1);
     first = cli_chosen_column(chosen, first);
     const char *const name = cli_column_name(&chosen->of, first);
-    const bool scaled = efface_kmeans_get_params(model).scale == EFFACE_SCALE_MINMAX;
+    const bool scaled = efface_kmeans_get_params(model).scale != EFFACE_SCALE_NONE;
     cli_warn("the model keeps less than 8 bits of %" PRIu32
              " column%s; the first is number %" PRIu32 "%s%s%s; %s",
              n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
              name != NULL ? ")" : "",
-             scaled ? "multiply their values by a power of ten" : "try --scale minmax");
+             scaled ? "multiply their values by a power of ten" : "try --scale standard");
 }
 
 /* A few rows, or one column, with nearly all of the loss. */
@@ -63,7 +63,7 @@ static void warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n
         cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
         cli_warn("column %" PRIu32 "%s carries %.2f %% of the loss, so the others hardly count; %s",
                  column + 1, brackets, 100.0 * tails->column_share,
-                 scale == EFFACE_SCALE_NONE ? "try --scale minmax"
+                 scale == EFFACE_SCALE_NONE ? "try --scale standard"
                                             : "look at it, or choose other columns with --columns");
     }
     if (tails->rows_carry)
@@ -73,7 +73,7 @@ static void warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n
                  tails->n_rows, n_rows, tails->n_rows == 1 ? "carries" : "carry",
                  100.0 * tails->rows_share, tails->n_rows == 1 ? "it" : "these alone",
                  tails->n_rows == 1 ? "it" : "them",
-                 scale == EFFACE_SCALE_NONE ? ", or try --scale minmax" : "");
+                 scale == EFFACE_SCALE_NONE ? ", or try --scale standard" : "");
 }
 
 static void warn_kmeans(const void *room, const efface_model *model, const cli_chosen *chosen) {
@@ -155,7 +155,8 @@ const cli_family cli_family_kmeans = {
             "                  parts of the rows, and then their centroids\n"
             "  --iters T       iterations (10); 0: until nothing changes\n"
             "  --candidates C  rows that are tried for each seed (0: 2 + log K)\n"
-            "  --scale S       none (default) or minmax: each column to [0, 1]\n"
+            "  --scale S       none (default); standard: columns in units of their\n"
+            "                  deviations; minmax: each column to [0, 1]\n"
             "  --epsilon E     quantized, pyramid: lattice width, as a part of the range\n"
             "  --gamma G       quantized: clusters below G n / K rows are held back (0.2)\n"
             "  --rate R        pyramid: the sample has at least this part of the rows\n"
@@ -164,7 +165,7 @@ const cli_family cli_family_kmeans = {
             "  --width W --height H               tree: children of a node, levels of nodes\n"
             "  --leaf-method M --node-method M    tree: method of leaves, of other nodes\n"
             "  --weigh no      tree: centroids count once, not with the weight of their rows\n"
-            "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
+            "example: efface fit people.csv --id id --owner user -k 8 --scale standard \\\n"
             "             --method pyramid -o people.store\n",
     .n_bytes = sizeof(choices),
     .begin = begin_kmeans,

@@ -7,7 +7,7 @@
 static const char *const yes_or_no[] = {"no", "yes", NULL};
 static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
 static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
-static const char *const scale_words[] = {"none", "minmax", NULL};
+static const char *const scale_words[] = {"none", "minmax", "standard", NULL};
 
 cli_option *cli_kmeans_begin(cli_kmeans_choices *c, efface_kmeans_params *params) {
     const cli_option options[] = {

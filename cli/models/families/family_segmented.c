@@ -112,7 +112,7 @@ const cli_family cli_family_segmented = {
             "Further options are those of efface fit --help. efface info shows the segments;\n"
             "efface export writes the coefficients of each segment and target.\n"
             "example: efface fit people.csv --id id --family segmented -k 5 \\\n"
-            "             --target income --scale minmax -o people.store\n",
+            "             --target income --scale standard -o people.store\n",
     .n_bytes = sizeof(choices),
     .begin = begin_segmented,
     .ask = ask_segmented,

@@ -3,6 +3,7 @@
 #include "models/families/family_sums_details.h"
 #include "models/families/family_table.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 8 }; /* of one preset, with the one that ends the list */
@@ -10,6 +11,8 @@ enum { MAX_OPTIONS = 8 }; /* of one preset, with the one that ends the list */
 typedef struct choices {
     efface_sums_params params;
     bool no_intercept, quadratic, whiten;
+    int scale;    /* of scale_words */
+    double gamma; /* NaN: not given */
     cli_option options[MAX_OPTIONS];
 } choices;
 
@@ -24,6 +27,8 @@ typedef struct preset {
 
 /* ---- options */
 
+static const char *const scale_words[] = {"none", "standard", NULL};
+
 /* Finds an option by its name; all presets take theirs from here. */
 static cli_option option_named(choices *c, const char *name) {
     const cli_option all[] = {
@@ -36,8 +41,9 @@ static cli_option option_named(choices *c, const char *name) {
         {"--components", CLI_COUNT, &c->params.components.n_components, NULL},
         {"-n", CLI_COUNT, &c->params.components.n_components, NULL},
         {"--whiten", CLI_FLAG, &c->whiten, NULL},
+        {"--scale", CLI_WORD, &c->scale, scale_words},
         {"--features", CLI_COUNT, &c->params.n_fourier, NULL},
-        {"--gamma", CLI_REAL, &c->params.gamma, NULL},
+        {"--gamma", CLI_REAL, &c->gamma, NULL},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i].name, name) == 0)
@@ -53,6 +59,7 @@ static cli_option *begin_sums(void *room, const void *of) {
     c->params.view = p->view;
     c->params.n_fourier = p->n_fourier;
     c->params.linear.alpha = p->alpha;
+    c->gamma = (double)NAN;
     for (; p->options[n] != NULL; n++)
         c->options[n] = option_named(c, p->options[n]);
     c->options[n] = option_named(c, "--bound");
@@ -62,8 +69,18 @@ static cli_option *begin_sums(void *room, const void *of) {
 
 static int ask_sums(void *room, efface_new_model *asked) {
     choices *const c = room;
+    const efface_scale scale = c->scale == 1 ? EFFACE_SCALE_STANDARD : EFFACE_SCALE_NONE;
     (void)asked;
     c->params.linear.intercept = !c->no_intercept;
+    c->params.linear.scale = c->params.discriminant.scale = c->params.components.scale = scale;
+    if (c->params.n_fourier != 0) { /* features are of columns in these units, and have one size */
+        c->params.scale = scale;
+        c->params.linear.scale = EFFACE_SCALE_NONE;
+        if (!isnan(c->gamma))
+            c->params.gamma = c->gamma;
+        else if (scale == EFFACE_SCALE_STANDARD)
+            c->params.gamma = 0.0;
+    }
     c->params.discriminant.quadratic = c->quadratic;
     c->params.components.whiten = c->whiten;
     return CLI_DONE;
@@ -111,6 +128,10 @@ static void warn_sums(const void *room, const efface_model *model, const cli_cho
     "                  whole number; it becomes the label of the row. Rows of a store\n"           \
     "                  that exists have their labels already\n"
 
+#define SCALE_LINES(what)                                                                          \
+    "  --scale S       none (default) or standard: " what "\n"                                     \
+    "                  in units of each column's deviation, which follow the rows\n"
+
 #define LAST_LINES                                                                                 \
     "  --bound B       the largest magnitude of a value; without it, the largest\n"                \
     "                  that there is decides how fine values are kept\n"                           \
@@ -140,12 +161,13 @@ const cli_family cli_family_linear = {
             "  --alpha A       ridge: adds A times the squared coefficients to the squared\n"
             "                  errors (0)\n"
             "  --no-intercept  no constant term\n"
+            SCALE_LINES("A counts for coefficients")
             LAST_LINES
             "efface info shows the coefficients with their errors; efface export writes them.\n"
             "example: efface fit people.csv --id id --family linear --target income \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
-    .preset = &(const preset){EFFACE_VIEW_LINEAR, .options = {"--alpha", "--no-intercept"}},
+    .preset = &(const preset){EFFACE_VIEW_LINEAR, .options = {"--alpha", "--no-intercept", "--scale"}},
 };
 
 const cli_family cli_family_ridge = {
@@ -158,11 +180,13 @@ const cli_family cli_family_ridge = {
             "  --alpha A       times the squared coefficients is added to the squared\n"
             "                  errors (1)\n"
             "  --no-intercept  no constant term\n"
+            SCALE_LINES("A counts for coefficients")
             LAST_LINES
             "example: efface fit people.csv --id id --family ridge --class kind \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
-    .preset = &(const preset){EFFACE_VIEW_RIDGE, .alpha = 1.0, .options = {"--alpha", "--no-intercept"}},
+    .preset = &(const preset){EFFACE_VIEW_RIDGE, .alpha = 1.0,
+                              .options = {"--alpha", "--no-intercept", "--scale"}},
 };
 
 const cli_family cli_family_bayes = {
@@ -191,11 +215,12 @@ const cli_family cli_family_discriminant = {
             "  --quadratic     each class has a covariance matrix of its own\n"
             "  --shrinkage S   from 0 to 1: how far the matrix is moved towards one without\n"
             "                  covariances (not at all)\n"
+            SCALE_LINES("it is moved")
             LAST_LINES
             "example: efface fit people.csv --id id --family discriminant --class kind \\\n"
             "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
-    .preset = &(const preset){EFFACE_VIEW_DISCRIMINANT, .options = {"--quadratic", "--shrinkage"}},
+    .preset = &(const preset){EFFACE_VIEW_DISCRIMINANT, .options = {"--quadratic", "--shrinkage", "--scale"}},
 };
 
 const cli_family cli_family_components = {
@@ -206,11 +231,12 @@ const cli_family cli_family_components = {
             "predicted its coordinates c1, c2, ... along them.\n"
             "  -n N, --components N   how many; without it, as many as there can be\n"
             "  --whiten        coordinates are divided by their deviations\n"
+            SCALE_LINES("directions are found")
             LAST_LINES
             "efface info shows their variances; efface export writes the directions.\n"
             "example: efface fit people.csv --id id --family components -n 3 \\\n"
             "             -o people.store\n",
-    .preset = &(const preset){EFFACE_VIEW_COMPONENTS, .options = {"-n", "--components", "--whiten"}},
+    .preset = &(const preset){EFFACE_VIEW_COMPONENTS, .options = {"-n", "--components", "--whiten", "--scale"}},
 };
 
 const cli_family cli_family_fourier = {
@@ -223,7 +249,10 @@ const cli_family cli_family_fourier = {
             TARGET_LINES
             "  --features N    how many features (100); a request takes time in proportion\n"
             "                  to N^2\n"
-            "  --gamma G       of the kernel (1): the smaller, the smoother\n"
+            "  --gamma G       of the kernel (1; with a scale 1 / the number of features):\n"
+            "                  the smaller, the smoother\n"
+            "  --scale S       none (default) or standard: x and y are in units of each\n"
+            "                  column's deviation, which follow the rows\n"
             "  --alpha A       times the squared coefficients is added to the squared\n"
             "                  errors (1)\n"
             LAST_LINES
@@ -231,6 +260,6 @@ const cli_family cli_family_fourier = {
             "             --features 500 --gamma 0.1 -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
     .preset = &(const preset){EFFACE_VIEW_LINEAR, .alpha = 1.0, .n_fourier = 100,
-                               .options = {"--features", "--gamma", "--alpha"}},
+                               .options = {"--features", "--gamma", "--alpha", "--scale"}},
 };
 /* clang-format on */

@@ -77,6 +77,53 @@ static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
             "at the offsets and not where the columns are 0");
 }
 
+/* The sum of the variances of the inputs, and the largest; false if there are no rows. */
+static bool find_variances(const efface_model *model, const cli_chosen *chosen,
+                           const efface_data *rows, double *total, double *largest) {
+    const uint32_t d = efface_data_n_columns(rows), n = efface_model_get_info(model).n_columns;
+    float *const values = malloc((d + (size_t)1) * sizeof *values);
+    double *const sums = calloc(2 * (size_t)d + 1, sizeof *sums);
+    const double n_rows = (double)efface_data_n_rows(rows);
+    *total = *largest = 0.0;
+    for (size_t i = 0; i < efface_data_n_rows(rows) && values != NULL && sums != NULL; i++) {
+        efface_data_values(rows, i, values);
+        for (uint32_t j = 0; j < d; j++) {
+            sums[j] += (double)values[j] / n_rows;
+            sums[d + j] += (double)values[j] / n_rows * (double)values[j];
+        }
+    }
+    for (uint32_t j = 0; j < n && values != NULL && sums != NULL; j++) {
+        const uint32_t at = cli_chosen_column(chosen, j);
+        const double variance = sums[d + at] - sums[at] * sums[at];
+        if (efface_predictor_is_input(efface_model_predictor(model), j) && variance > 0.0) {
+            *total += variance;
+            *largest = variance > *largest ? variance : *largest;
+        }
+    }
+    free(values);
+    free(sums);
+    return *total > *largest || *total > 0.0;
+}
+
+/* Where the kernel sees one column only, or all rows as strangers. */
+static void warn_units(const efface_model *model, const cli_chosen *chosen) {
+    const efface_sums_params params = efface_sums_get_params(model);
+    efface_data *loaded = NULL;
+    double total, largest;
+    if (params.n_fourier == 0 || params.scale != EFFACE_SCALE_NONE)
+        return;
+    const efface_data *const rows = cli_chosen_rows(chosen, &loaded);
+    if (rows != NULL && find_variances(model, chosen, rows, &total, &largest)) {
+        if (total > largest && largest > 0.999 * total)
+            cli_warn("one column has nearly all of the variance, so the kernel hardly sees the "
+                     "others; try --scale standard");
+        else if (2.0 * params.gamma * total > 50.0)
+            cli_warn("rows are so far apart that the kernel of most pairs is 0; try --scale "
+                     "standard, or a smaller --gamma");
+    }
+    efface_data_free(loaded);
+}
+
 /* ---- classes */
 
 /* Rows of each class and, behind them, rows without one; of all ranks. */
@@ -132,6 +179,7 @@ void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
     warn_coarse_sums(model, chosen);
     warn_dropped(model, chosen);
     warn_origin(model, chosen);
+    warn_units(model, chosen);
     if (cli_view_has_classes(efface_sums_get_params(model).view))
         warn_class_rows(model, chosen);
 }

@@ -6,7 +6,7 @@
 /* ------------------------------------------------------------------ parameters */
 
 static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const scales[] = {"none", "minmax", NULL};
+static const char *const scales[] = {"none", "minmax", "standard", NULL};
 static const char *const empties[] = {"reseed", "keep", NULL};
 
 _Static_assert(sizeof(efface_method) == sizeof(uint32_t) &&

@@ -6,10 +6,13 @@
 /* ------------------------------------------------------------------ parameters */
 
 static const char *const kinds[] = {"needed", "means", "diagonal", "full", NULL};
+static const char *const scales[] = {"none", "minmax", "standard", NULL};
 static const char *const views[] = {"means",        "linear",     "ridge", "bayes",
                                     "discriminant", "components", NULL};
 
-_Static_assert(sizeof(efface_summed) == sizeof(uint32_t) && sizeof(efface_view) == sizeof(uint32_t),
+_Static_assert(sizeof(efface_summed) == sizeof(uint32_t) &&
+                   sizeof(efface_view) == sizeof(uint32_t) &&
+                   sizeof(efface_scale) == sizeof(uint32_t),
                "an enum is written as a uint32_t");
 
 #define AT(member) offsetof(efface_sums_params, member)
@@ -22,18 +25,28 @@ static const field sums_fields[] = {
     {.key = "by_class", .kind = FIELD_NAME, .offset = AT(by_class), .names = kinds},
     {.key = "n_fourier", .kind = FIELD_WHOLE, .offset = AT(n_fourier)},
     {.key = "gamma", .kind = FIELD_REAL, .offset = AT(gamma)},
+    {.key = "scale", .kind = FIELD_NAME, .offset = AT(scale), .names = scales},
     {.key = "weight_unit", .kind = FIELD_WHOLE, .offset = AT(weight_unit)},
     {.key = "view", .kind = FIELD_NAME, .offset = AT(view), .names = views},
     {.key = "alpha", .kind = FIELD_REAL, .offset = AT(linear.alpha)},
     {.key = "intercept", .kind = FIELD_FLAG, .offset = AT(linear.intercept)},
+    {.key = "linear_scale", .kind = FIELD_NAME, .offset = AT(linear.scale), .names = scales},
     {.key = "smoothing", .kind = FIELD_REAL, .offset = AT(bayes.smoothing)},
     {"bayes_priors", FIELD_REALS, AT(bayes.priors), .count_offset = AT(bayes.n_priors)},
     {.key = "quadratic", .kind = FIELD_FLAG, .offset = AT(discriminant.quadratic)},
     {.key = "shrinkage", .kind = FIELD_REAL, .offset = AT(discriminant.shrinkage)},
     {"discriminant_priors", FIELD_REALS, AT(discriminant.priors),
      .count_offset = AT(discriminant.n_priors)},
+    {.key = "discriminant_scale",
+     .kind = FIELD_NAME,
+     .offset = AT(discriminant.scale),
+     .names = scales},
     {.key = "n_components", .kind = FIELD_WHOLE, .offset = AT(components.n_components)},
     {.key = "whiten", .kind = FIELD_FLAG, .offset = AT(components.whiten)},
+    {.key = "components_scale",
+     .kind = FIELD_NAME,
+     .offset = AT(components.scale),
+     .names = scales},
     {.key = NULL},
 };
 
@@ -94,35 +107,44 @@ static PyObject *sums_findings(PyObject *self, PyObject *run) {
 
 /* ------------------------------------------------------------------ other regressions */
 
-/* (run, alpha, intercept): a Predictor. */
+/* The regression of the model with another penalty. */
+static efface_linear_params with_alpha(const question *q, double alpha) {
+    efface_linear_params params = efface_sums_get_params(q->model).linear;
+    params.errors = 1;
+    params.alpha = alpha;
+    return params;
+}
+
+/* (run, alpha): a Predictor. */
 static PyObject *solve(PyObject *self, PyObject *arguments) {
     PyObject *run;
-    efface_linear_params params = {.errors = 1};
+    double alpha;
     efface_predictor *view = NULL;
     question q;
-    if (!PyArg_ParseTuple(arguments, "Odp", &run, &params.alpha, &params.intercept) ||
-        !question_begin(&q, self, run))
+    if (!PyArg_ParseTuple(arguments, "Od", &run, &alpha) || !question_begin(&q, self, run))
         return NULL;
+    const efface_linear_params params = with_alpha(&q, alpha);
     const efface_status status = efface_linear_solve(q.model, &params, &view, &q.error);
     question_end(&q);
     return status == EFFACE_OK ? predictor_wrap(view, q.data) : raise_error(status, &q.error);
 }
 
-static efface_status fill_misses(question *q, const void *params, const Py_buffer *out) {
+static efface_status fill_misses(question *q, const void *alpha, const Py_buffer *out) {
+    const efface_linear_params params = with_alpha(q, *(const double *)alpha);
     const size_t n_targets = efface_sums_get_params(q->model).n_targets;
     const efface_status status =
         check_length(out, efface_data_n_rows(q->data) * n_targets, &q->error);
     return status == EFFACE_OK
-               ? efface_linear_leave_one_out(q->model, q->data, params, out->buf, &q->error)
+               ? efface_linear_leave_one_out(q->model, q->data, &params, out->buf, &q->error)
                : status;
 }
 
-/* (run, alpha, intercept, out): in the order of positions. */
+/* (run, alpha, out): in the order of positions. */
 static PyObject *leave_one_out(PyObject *self, PyObject *arguments) {
     PyObject *run, *array;
-    efface_linear_params params = {.errors = 1};
-    return PyArg_ParseTuple(arguments, "OdpO", &run, &params.alpha, &params.intercept, &array)
-               ? fill_array(self, run, array, "d", fill_misses, &params)
+    double alpha;
+    return PyArg_ParseTuple(arguments, "OdO", &run, &alpha, &array)
+               ? fill_array(self, run, array, "d", fill_misses, &alpha)
                : NULL;
 }
 
@@ -131,8 +153,8 @@ static PyObject *leave_one_out(PyObject *self, PyObject *arguments) {
 static PyMethodDef sums_methods[] = {
     {"findings", sums_findings, METH_O,
      "findings(run): coarse columns, features that were left out"},
-    {"solve", solve, METH_VARARGS, "solve(run, alpha, intercept): a Predictor"},
-    {"leave_one_out", leave_one_out, METH_VARARGS, "leave_one_out(run, alpha, intercept, out)"},
+    {"solve", solve, METH_VARARGS, "solve(run, alpha): a Predictor"},
+    {"leave_one_out", leave_one_out, METH_VARARGS, "leave_one_out(run, alpha, out)"},
     {NULL, NULL, 0, NULL},
 };
 

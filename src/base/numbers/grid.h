@@ -5,7 +5,8 @@
  *
  * gives integers of at most 2^23 in magnitude, which float32 holds exactly. With scale none, low
  * is 0 and step is 2^s, s = 23 - e, for a bound 2^e on all values; the product is then exact. With
- * scale minmax, low is the column's smallest value and step is about 2^23 / (largest - smallest).
+ * scale minmax, low is the column's smallest value and step is about 2^23 / (largest - smallest);
+ * with scale standard they are a centre and a unit of the column (model/exact/spreads.h).
  * Magnitudes are limited to 2^126 and exponents to -100 and above, so that nothing overflows and
  * nothing depends on how a process treats subnormal numbers.
  */

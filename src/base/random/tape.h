@@ -35,9 +35,12 @@ typedef enum ef_purpose {
 
     /* Forests (model/forest/trees/chances.h). Numbers of a node are made of its key, by other
        means. */
-    EF_TAPE_ROOT = 12,      /* the key of the root of a tree: index tree */
-    EF_TAPE_BOOTSTRAP = 13, /* how often a row is in a tree: index id, step tree */
-    EF_TAPE_MEMBERSHIP = 14 /* the trees of a row: index id, step a quarter of the place */
+    EF_TAPE_ROOT = 12,       /* the key of the root of a tree: index tree */
+    EF_TAPE_BOOTSTRAP = 13,  /* how often a row is in a tree: index id, step tree */
+    EF_TAPE_MEMBERSHIP = 14, /* the trees of a row: index id, step a quarter of the place */
+
+    EF_TAPE_COLUMN = 20 /* the phases of a column with the scale standard: index column, step 0 for
+                           its unit and 1 for its centre */
 } ef_purpose;
 
 #define EF_PHILOX_ROUNDS 10

@@ -12,6 +12,8 @@
  */
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "base/numbers/elementary.h"
+#include "base/random/tape.h"
 #include "data/set/rows.h"
 
 #include <string.h>
@@ -66,10 +68,10 @@ static double choose_units(const efface_data *data, efface_scale scale, columns 
         power /= 2.0;
     for (uint32_t j = 0; j < data->n_columns; j++) {
         const double spread = (double)c->most[j] - (double)c->least[j];
-        const double unit = scale == EFFACE_SCALE_MINMAX ? 1.0 / spread : 1.0 / power;
+        const double unit = scale == EFFACE_SCALE_NONE ? 1.0 / power : 1.0 / spread;
         c->unit[j] = spread > 0.0 ? unit : 0.0;
     }
-    return scale == EFFACE_SCALE_MINMAX ? 1.0 : power;
+    return scale == EFFACE_SCALE_NONE ? power : 1.0;
 }
 
 /* The weights of the rows of a panel; 0 for places without a row. */
@@ -116,6 +118,20 @@ static void add_panel(const efface_data *data, size_t panel, columns *c, double 
             sum += loss;
         }
         c->loss[j] += sum;
+    }
+}
+
+/* Scales each column to the deviation 1, after its mean is known. */
+static void standardize_tails(const efface_data *data, columns *c) {
+    double losses[EF_PANEL];
+    for (size_t p = 0; p * EF_PANEL < data->n_rows; p++)
+        add_panel(data, p, c, losses);
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        const double variance = c->weight[j] > 0.0 ? c->loss[j] / c->weight[j] : 0.0;
+        const double units = variance > 0x1p-1000 ? ef_exp(-0.5 * ef_log(variance)) : 0.0;
+        c->unit[j] *= units;
+        c->mean[j] *= units;
+        c->loss[j] = 0.0;
     }
 }
 
@@ -176,7 +192,8 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
                                 efface_error *error) {
     if (data == NULL || tails == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and tails must not be NULL");
-    if (scale != EFFACE_SCALE_NONE && scale != EFFACE_SCALE_MINMAX)
+    if (scale != EFFACE_SCALE_NONE && scale != EFFACE_SCALE_MINMAX &&
+        scale != EFFACE_SCALE_STANDARD)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a scale", (int)scale);
     const size_t n_most = data->n_rows >= ONE_ROW_IN ? data->n_rows / ONE_ROW_IN : 1;
     columns c = {.least = NULL};
@@ -188,6 +205,8 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
         efface_tails found = {.n_rows = 0};
         const double power = choose_units(data, scale, &c);
         find_means(data, &c);
+        if (scale == EFFACE_SCALE_STANDARD)
+            standardize_tails(data, &c);
         divide_tails(data, &c, heap, n_most, &found);
         found.loss *= power * power;
         *tails = found;

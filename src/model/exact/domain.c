@@ -83,6 +83,38 @@ static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, cons
     return EFFACE_OK;
 }
 
+/* Whether the image of a value is on the grid. */
+static bool is_on_grid(float x, float low, float step) {
+    const float image = (x - low) * step;
+    return image >= -(float)EF_GRID_MAX && image <= (float)EF_GRID_MAX;
+}
+
+static float step_of_unit(double unit, int exponent) {
+    return (float)(unit * ef_power_of_two(EF_GRID_BITS - exponent));
+}
+
+/* One exponent for all columns, so that a unit is as many steps in each. */
+static void use_spreads(ef_domain *domain, const ef_counts *counts) {
+    const ef_spreads *const s = domain->spreads;
+    const uint32_t d = counts->n_columns;
+    for (uint32_t j = 0; j < d; j++) {
+        const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
+        domain->low[j] = s->centres[j];
+        while (!is_on_grid(least, s->centres[j], step_of_unit(s->units[j], domain->exponent)) ||
+               !is_on_grid(most, s->centres[j], step_of_unit(s->units[j], domain->exponent)))
+            domain->exponent++;
+    }
+    for (uint32_t j = 0; j < d; j++)
+        domain->step[j] = step_of_unit(s->units[j], domain->exponent);
+}
+
+static void use_given(ef_domain *domain, const ef_bounds *bounds) {
+    const size_t n_bytes = domain->map.n_columns * sizeof *domain->low;
+    domain->exponent = exponent_of_bound(bounds->bound);
+    memcpy(domain->low, bounds->column_min, n_bytes);
+    memcpy(domain->step, bounds->column_max, n_bytes);
+}
+
 static void note_coarse(ef_domain *domain, const ef_counts *counts, const bool *ignored) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
         const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
@@ -107,13 +139,24 @@ static bool take_memory(ef_domain *domain, uint32_t d) {
 }
 
 efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_bounds bounds,
-                             efface_error *error) {
-    if (!take_memory(domain, counts->n_columns))
+                             ef_spreads *spreads, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (!take_memory(domain, counts->n_columns)) {
+        ef_spreads_free(spreads);
         return ef_fail_memory(error);
+    }
     domain->scale = bounds.scale;
-    const efface_status status = bounds.scale == EFFACE_SCALE_NONE
-                                     ? use_bound(domain, counts, &bounds, error)
-                                     : use_ranges(domain, counts, &bounds, error);
+    domain->spreads = spreads;
+    if (bounds.scale == EFFACE_SCALE_NONE) {
+        status = use_bound(domain, counts, &bounds, error);
+    } else if (bounds.scale == EFFACE_SCALE_MINMAX) {
+        status = use_ranges(domain, counts, &bounds, error);
+    } else if (spreads == NULL) {
+        use_given(domain, &bounds);
+    } else {
+        ef_spreads_place(spreads, bounds.seed);
+        use_spreads(domain, counts);
+    }
     if (status == EFFACE_OK)
         note_coarse(domain, counts, bounds.ignored);
     else
@@ -121,14 +164,32 @@ efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_boun
     return status;
 }
 
+/* The same, once it is known what the rows are. */
+static efface_status init_from_rows(ef_domain *domain, const efface_data *data,
+                                    const ef_counts *counts, ef_bounds bounds,
+                                    efface_error *error) {
+    if (bounds.scale != EFFACE_SCALE_STANDARD || bounds.column_min != NULL)
+        return ef_domain_init(domain, counts, bounds, NULL, error);
+    ef_spreads *const spreads = ef_spreads_create(counts->n_columns);
+    if (spreads == NULL)
+        return ef_fail_memory(error);
+    ef_spreads_set(spreads, counts, bounds.ignored);
+    const efface_status status =
+        ef_spreads_add(spreads, data, bounds.n_threads, bounds.interrupt, error);
+    if (status == EFFACE_OK)
+        return ef_domain_init(domain, counts, bounds, spreads, error);
+    ef_spreads_free(spreads);
+    return status;
+}
+
 efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds bounds,
                            efface_error *error) {
     if (!ef_data_whole(data)->ranges.any_stale)
-        return ef_domain_init(domain, ef_data_whole(data), bounds, error);
+        return init_from_rows(domain, data, ef_data_whole(data), bounds, error);
     ef_counts counts;
     if (!ef_data_count(data, &counts))
         return ef_fail_memory(error);
-    const efface_status status = ef_domain_init(domain, &counts, bounds, error);
+    const efface_status status = init_from_rows(domain, data, &counts, bounds, error);
     ef_counts_free(&counts);
     return status;
 }
@@ -144,6 +205,9 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
             domain->low[j] = low[j];
             domain->high[j] = high[j];
             domain->step[j] = ef_step_minmax(low[j], high[j]);
+        } else if (scale == EFFACE_SCALE_STANDARD) {
+            domain->low[j] = low[j];
+            domain->step[j] = high[j];
         } else if (!is_ignored(ignored, j)) {
             domain->step[j] = ef_step_bound(exponent);
         }
@@ -151,7 +215,31 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
     return true;
 }
 
+bool ef_domain_restore_standard(ef_domain *domain, int exponent, ef_spreads *spreads,
+                                uint64_t seed) {
+    if (!take_memory(domain, spreads->map.n_columns)) {
+        ef_spreads_free(spreads);
+        return false;
+    }
+    ef_spreads_place(spreads, seed);
+    domain->scale = EFFACE_SCALE_STANDARD;
+    domain->exponent = exponent;
+    domain->spreads = spreads;
+    for (uint32_t j = 0; j < domain->map.n_columns; j++) {
+        domain->low[j] = spreads->centres[j];
+        domain->step[j] = step_of_unit(spreads->units[j], exponent);
+    }
+    return true;
+}
+
+bool ef_domain_same_map(const ef_domain *a, const ef_domain *b) {
+    const size_t n_bytes = a->map.n_columns * sizeof *a->low;
+    return memcmp(a->low, b->low, n_bytes) == 0 && memcmp(a->high, b->high, n_bytes) == 0 &&
+           memcmp(a->step, b->step, n_bytes) == 0;
+}
+
 void ef_domain_free(ef_domain *domain) {
+    ef_spreads_free(domain->spreads);
     ef_free(domain->block);
     ef_free(domain->coarse);
     *domain = (ef_domain){.scale = EFFACE_SCALE_NONE};
@@ -163,6 +251,9 @@ bool ef_domain_holds(const ef_domain *domain, const float *row) {
         const float bound = ef_power_of_two_float(domain->exponent);
         for (uint32_t j = 0; j < domain->map.n_columns; j++)
             inside &= row[j] >= -bound && row[j] <= bound;
+    } else if (domain->scale == EFFACE_SCALE_STANDARD) {
+        for (uint32_t j = 0; j < domain->map.n_columns; j++)
+            inside &= is_on_grid(row[j], domain->low[j], domain->step[j]);
     } else {
         for (uint32_t j = 0; j < domain->map.n_columns; j++)
             inside &= row[j] >= domain->low[j] && row[j] <= domain->high[j];

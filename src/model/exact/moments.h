@@ -50,6 +50,12 @@ static inline ef_i128 ef_moments_centred(const ef_moments *m, uint32_t j, uint32
                      (ef_u128)((ef_i128)m->sums[j] * m->sums[l]));
 }
 
+/* The mean square of a coordinate's distance from its mean; products of it are there. */
+static inline double ef_moments_variance(const ef_moments *m, uint32_t j) {
+    const double weight = (double)m->weight;
+    return ef_i128_to_double(ef_moments_centred(m, j, j)) / weight / weight;
+}
+
 /* Canonical bytes. Reading makes moments of n coordinates, which the caller releases; false if the
  * bytes do not suffice, cannot be those of rows, or (then reader->failed is false and `short_of` is
  * true) memory runs out. */

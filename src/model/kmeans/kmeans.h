@@ -157,8 +157,16 @@ void ef_kmeans_locate(const ef_kmeans *a, const ef_kmeans *b, efface_difference 
 
 /* What parameters say of the domain. */
 static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params, const bool *ignored) {
-    return (ef_bounds){params->scale, params->bound, params->column_min, params->column_max,
-                       ignored};
+    return (ef_bounds){
+        .scale = params->scale,
+        .bound = params->bound,
+        .column_min = params->column_min,
+        .column_max = params->column_max,
+        .ignored = ignored,
+        .seed = params->common.seed,
+        .n_threads = params->common.n_threads,
+        .interrupt = {params->common.interrupted, params->common.interrupt_context, NULL},
+    };
 }
 
 /* Keeps the parameters in the model, with copies of what they refer to. */
@@ -172,8 +180,10 @@ efface_status ef_kmeans_fit_piloted(const efface_data *data, const ef_kmeans *mo
 /* `fresh` takes the place of `model`, and what that was is released. */
 void ef_kmeans_become(ef_kmeans *model, ef_kmeans *fresh);
 
-/* Checks the parameters alone. */
+/* Checks the parameters alone; those that a user gives, which cannot give the domain of the scale
+ * standard. */
 efface_status ef_params_check(const efface_kmeans_params *params, efface_error *error);
+efface_status ef_params_check_asked(const efface_kmeans_params *params, efface_error *error);
 
 /* How many levels from number `first` on have a partition. */
 uint32_t ef_count_partitions(const ef_kmeans *model, uint32_t first);
@@ -216,12 +226,12 @@ void ef_kmeans_set_work(ef_kmeans *model, uint32_t n_threads, ef_interrupt inter
 /* The number of a method in canonical bytes. */
 uint32_t ef_method_number(efface_method method);
 
-/* The canonical bytes of a model; the ranges of columns in them, if there are any. */
+/* The canonical bytes of a model; what they have of its columns, if it is anything. `weight` is
+ * that of the rows. */
 void ef_kmeans_write(ef_writer *writer, const ef_kmeans *model);
 void ef_domain_write(ef_writer *writer, const ef_domain *domain);
 efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_columns,
-                             efface_scale scale, int exponent, const bool *ignored,
-                             efface_error *error);
+                             int exponent, ef_bounds bounds, int64_t weight, efface_error *error);
 
 #define EF_FORMAT_MAGIC "EFFACEKM"
 #define EF_FORMAT_VERSION 1

@@ -12,7 +12,7 @@
 /* ---------------------------------------------------------------- the table */
 
 static efface_status check_params(const efface_params *params, efface_error *error) {
-    return ef_params_check((const efface_kmeans_params *)(const void *)params, error);
+    return ef_params_check_asked((const efface_kmeans_params *)(const void *)params, error);
 }
 
 static efface_status fit(const efface_data *data, const efface_params *params, void **state,

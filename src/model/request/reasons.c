@@ -46,6 +46,8 @@ static const tenses reasons[] = {
      "the range of the values will change"},
     {"the range of a column changes", "the range of a column changed",
      "the range of a column will change"},
+    {"the unit of a column changes", "the unit of a column changed",
+     "the unit of a column will change"},
     {"the range of the target changes", "the range of the target changed",
      "the range of the target will change"},
     {"the scale of a column with long tails moved", "the scale of a column with long tails changed",

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define PARAMS_VERSION 1 /* of the struct: moves when it gets other fields */
+#define PARAMS_VERSION 2 /* of the struct: moves when it gets other fields */
 #define RECORD_VERSION 1 /* of its bytes */
 
 void efface_segmented_params_init(efface_segmented_params *params) {
@@ -52,7 +52,11 @@ efface_status ef_segmented_check_params(const efface_params *common, efface_erro
     if (params->weight_unit == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the unit of weights must be 1 or more");
     const efface_kmeans_params kmeans = ef_segmented_kmeans_params(params);
-    const efface_status status = ef_params_check(&kmeans, error);
+    if (params->linear.scale != EFFACE_SCALE_NONE)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the penalty of a segmented regression is in the units of the data: its "
+                       "scale must be none");
+    const efface_status status = ef_params_check_asked(&kmeans, error);
     return status == EFFACE_OK ? ef_linear_check(&params->linear, error) : status;
 }
 

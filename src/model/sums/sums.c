@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const char bound_moved[] = "the range of a column changes";
+static const char unit_moved[] = "the unit of a column changes";
 static const char many_rows[] = "so many rows change that adding up all is quicker";
 
 /* ---------------------------------------------------------------- making */
@@ -23,7 +24,8 @@ efface_status ef_sums_make(const efface_sums_params *params, uint32_t d, ef_sums
                                       .n_targets = params->n_targets,
                                       .n_fourier = params->n_fourier,
                                       .gamma = params->gamma,
-                                      .seed = params->common.seed};
+                                      .seed = params->common.seed,
+                                      .is_scaled = params->scale == EFFACE_SCALE_STANDARD};
     const efface_summed summed = ef_sums_needed(params), by_class = ef_sums_needed_by_class(params);
     s->summed = params->summed > summed ? params->summed : summed;
     s->by_class = params->by_class > by_class ? params->by_class : by_class;
@@ -201,6 +203,9 @@ efface_status ef_sums_fit(const efface_data *data, const efface_params *common, 
     EF_THEN(status, ef_sums_make(params, data->n_columns, &s, error));
     EF_THEN(status, ef_coordinates_find_of(&s->coordinates, params->bound, data,
                                            s->coordinates.exponents, error));
+    if (status == EFFACE_OK && s->coordinates.is_scaled)
+        status = ef_coordinates_find_units(&s->coordinates, data, common->seed, common->n_threads,
+                                           interrupt, error);
     if (status == EFFACE_OK) {
         ef_coordinates_set(&s->coordinates, s->coordinates.exponents);
         s->totals = (ef_totals){ef_data_whole(data)->n_rows, ef_data_whole(data)->total_weight};
@@ -219,6 +224,7 @@ efface_status ef_sums_fit(const efface_data *data, const efface_params *common, 
 /* What becomes of a state: another one; or rows to be added and taken out. */
 typedef struct revision {
     ef_sums *fresh;
+    ef_spreads *spreads; /* of inputs of Fourier features, or NULL */
     ef_totals totals;
     size_t n_rows;
     int32_t *points;  /* coordinates of each row */
@@ -234,6 +240,7 @@ void ef_sums_drop(void *next) {
     if (r == NULL)
         return;
     ef_sums_free(r->fresh);
+    ef_spreads_free(r->spreads);
     free_classes(r->class_labels, r->classes, r->n_classes);
     ef_free(r->points);
     ef_free(r->weights);
@@ -291,6 +298,28 @@ static efface_status note_rows(revision *r, const ef_sums *s, const ef_change *c
     return s->by_class != EFFACE_SUMMED_NEEDED ? bring_classes(r, s, error) : EFFACE_OK;
 }
 
+/* The spreads of the inputs after the change; says why they cannot stand, if they cannot. */
+static efface_status look_at_units(revision *r, const ef_sums *s, const ef_news *news,
+                                   const char **moved, efface_error *error) {
+    const ef_coordinates *const c = &s->coordinates;
+    if (c->spreads == NULL)
+        return EFFACE_OK;
+    if (!ef_spreads_stand(c->spreads, news->counts, c->ignored)) {
+        *moved = bound_moved;
+        return EFFACE_OK;
+    }
+    r->spreads = ef_spreads_copy(c->spreads);
+    if (r->spreads == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < news->change->n_rows; i++)
+        ef_spreads_change(r->spreads, ef_change_first(news->change, i),
+                          ef_change_weight(news->change, i));
+    ef_spreads_place(r->spreads, s->params->common.seed);
+    if (memcmp(r->spreads->units, c->spreads->units, c->n_columns * sizeof(double)) != 0)
+        *moved = unit_moved;
+    return EFFACE_OK;
+}
+
 /* Whether summing up anew takes less time. */
 static bool is_much(const ef_sums *s, const ef_news *news) {
     const bool is_full = s->summed == EFFACE_SUMMED_FULL || s->by_class == EFFACE_SUMMED_FULL;
@@ -312,12 +341,15 @@ efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool
                                   any ? counts->ranges.least : NULL,
                                   any ? counts->ranges.most : NULL, exponents, error)
             : ef_fail_memory(error);
+    const char *moved = NULL;
+    EF_THEN(status, look_at_units(r, s, news, &moved, error));
     if (status == EFFACE_OK) {
-        const bool moved = memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0;
-        const bool refits = moved || is_much(s, news);
+        if (memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0)
+            moved = bound_moved;
+        const bool refits = moved != NULL || is_much(s, news);
         *done = news->only_look || !refits || news->rows != NULL;
         report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_ADJUSTED;
-        report->reason = moved ? bound_moved : refits ? many_rows : ef_because_nothing;
+        report->reason = moved != NULL ? moved : refits ? many_rows : ef_because_nothing;
         report->rows_visited = refits ? ef_news_n_rows(news) : 0;
         r->totals = (ef_totals){counts->n_rows, counts->total_weight};
         if (*done && !news->only_look) {
@@ -397,6 +429,9 @@ void ef_sums_commit(void *state, void *next) {
         apply_rows(s, r);
         drop_empty_classes(s);
         s->totals = r->totals;
+        ef_spreads *const was = s->coordinates.spreads;
+        s->coordinates.spreads = r->spreads;
+        r->spreads = was;
     }
     ef_sums_drop(r);
 }

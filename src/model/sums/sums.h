@@ -61,6 +61,7 @@ void ef_sums_describe_params(const efface_params *params, ef_listener to);
 efface_status ef_linear_check(const efface_linear_params *params, efface_error *error);
 efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *error);
 efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error);
+efface_status ef_components_check(const efface_components_params *params, efface_error *error);
 
 /* Sums of no rows. Errors: MEMORY; KERNELS; ARGUMENT. */
 efface_status ef_sums_make(const efface_sums_params *params, uint32_t n_columns, ef_sums **out,

@@ -9,6 +9,11 @@
 
 #define MAGIC "EFFACESU"
 #define FORMAT 2
+#define FORMAT_SCALED 3 /* has the spreads of the inputs of Fourier features */
+
+static uint32_t format_of(const ef_coordinates *coordinates) {
+    return coordinates->is_scaled ? FORMAT_SCALED : FORMAT;
+}
 
 /* ---------------------------------------------------------------- writing */
 
@@ -16,7 +21,7 @@ void ef_sums_write(ef_writer *w, const void *state) {
     const ef_sums *const s = state;
     const ef_coordinates *const of = &s->coordinates;
     ef_write_bytes(w, MAGIC, sizeof MAGIC - 1);
-    ef_write_u32(w, FORMAT);
+    ef_write_u32(w, format_of(of));
     ef_write_u32(w, of->n_columns);
     ef_write_u32(w, of->n);
     ef_write_u32(w, (uint32_t)s->summed);
@@ -25,6 +30,8 @@ void ef_sums_write(ef_writer *w, const void *state) {
     ef_write_u64(w, (uint64_t)s->totals.total_weight);
     for (uint32_t j = 0; j < of->n_columns; j++)
         ef_write_u32(w, (uint32_t)of->exponents[j]);
+    if (of->spreads != NULL)
+        ef_spreads_write(w, of->spreads);
     ef_moments_write(w, &s->all);
     ef_write_cut(w);
     ef_write_u64(w, s->n_classes);
@@ -50,6 +57,20 @@ static efface_status read_exponents(ef_decoder *r, ef_sums *s, efface_error *err
     if (r->failed || !ok)
         return ef_fail_state(error, "an exponent");
     ef_coordinates_set(of, of->exponents);
+    return EFFACE_OK;
+}
+
+static efface_status read_units(ef_decoder *r, ef_sums *s, efface_error *error) {
+    ef_coordinates *const of = &s->coordinates;
+    bool short_of_memory = false;
+    if (!of->is_scaled)
+        return EFFACE_OK;
+    ef_spreads *const spreads =
+        ef_spreads_read(r, of->n_columns, s->totals.total_weight, of->ignored, &short_of_memory);
+    if (spreads == NULL)
+        return short_of_memory ? ef_fail_memory(error)
+                               : ef_fail_state(error, "the spread of a column");
+    ef_coordinates_take_units(of, spreads, s->params->common.seed);
     return EFFACE_OK;
 }
 
@@ -101,6 +122,7 @@ static efface_status read_body(ef_decoder *r, ef_sums *s, efface_error *error) {
         s->totals.n_rows > (uint64_t)s->totals.total_weight)
         return ef_fail_state(error, "a total");
     efface_status status = read_exponents(r, s, error);
+    EF_THEN(status, read_units(r, s, error));
     if (status == EFFACE_OK) {
         ef_moments_free(&s->all);
         status = read_moments(r, s, s->summed, &s->all, error);
@@ -118,7 +140,8 @@ efface_status ef_sums_read(ef_decoder *r, const efface_params *params, uint32_t 
     char magic[sizeof MAGIC - 1];
     ef_read_bytes(r, magic, sizeof magic);
     const uint32_t format = ef_read_u32(r), n_columns = ef_read_u32(r);
-    if (r->failed || memcmp(magic, MAGIC, sizeof magic) != 0 || format != FORMAT)
+    if (r->failed || memcmp(magic, MAGIC, sizeof magic) != 0 ||
+        (format != FORMAT && format != FORMAT_SCALED))
         return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
     if (n_columns != d)
         return ef_fail_state(error, "the number of columns");
@@ -127,11 +150,27 @@ efface_status ef_sums_read(ef_decoder *r, const efface_params *params, uint32_t 
         ef_sums_make((const efface_sums_params *)(const void *)params, d, &s, error);
     if (status != EFFACE_OK)
         return status;
-    status = read_body(r, s, error);
+    status = format == format_of(&s->coordinates) ? read_body(r, s, error)
+                                                  : ef_fail_state(error, "its scale");
     if (status == EFFACE_OK)
         *state = s;
     else
         ef_sums_free(s);
+    return status;
+}
+
+/* Whether these are the rows whose units the state has. */
+static efface_status check_units(const ef_sums *s, const efface_data *data, efface_error *error) {
+    const ef_interrupt interrupt = {s->params->common.interrupted,
+                                    s->params->common.interrupt_context, NULL};
+    ef_sums *other = NULL;
+    efface_status status = ef_sums_make(s->params, s->coordinates.n_columns, &other, error);
+    EF_THEN(status, ef_coordinates_find_units(&other->coordinates, data, s->params->common.seed,
+                                              s->params->common.n_threads, interrupt, error));
+    if (status == EFFACE_OK &&
+        !ef_spreads_equal(other->coordinates.spreads, s->coordinates.spreads))
+        status = ef_fail_state(error, "it belongs to other rows");
+    ef_sums_free(other);
     return status;
 }
 
@@ -147,7 +186,7 @@ efface_status ef_sums_attach(void *state, const efface_data *data, efface_error 
         memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0)
         status = ef_fail_state(error, "it belongs to other rows");
     ef_free(exponents);
-    return status;
+    return status == EFFACE_OK && s->coordinates.is_scaled ? check_units(s, data, error) : status;
 }
 
 /* ---------------------------------------------------------------- where two differ */
@@ -189,6 +228,11 @@ void ef_sums_locate(const void *a, const void *b, efface_difference *difference)
             (void)snprintf(difference->where, sizeof difference->where, "column %" PRIu32, j + 1);
             return;
         }
+    if (of->is_scaled && y->coordinates.is_scaled &&
+        !ef_spreads_equal(of->spreads, y->coordinates.spreads)) {
+        difference->what = "unit of a column";
+        return;
+    }
     if (locate_moments(of, &x->all, &y->all, "", difference))
         return;
     for (uint32_t c = 0; c < x->n_classes && c < y->n_classes; c++) {

@@ -24,6 +24,8 @@ static size_t n_bytes(const void *state) {
     size_t n = sizeof *s + ef_moments_bytes(&s->all);
     for (uint32_t c = 0; c < s->n_classes; c++)
         n += sizeof *s->classes + sizeof *s->labels + ef_moments_bytes(&s->classes[c]);
+    if (s->coordinates.spreads != NULL)
+        n += ef_spreads_bytes(s->coordinates.spreads);
     return n + s->coordinates.fourier.n_features * ((size_t)s->coordinates.fourier.n_inputs + 1) *
                    sizeof(double);
 }
@@ -120,6 +122,8 @@ static ef_view_shape shape_of(const predictor *p) {
     return (ef_view_shape){
         .view = look.view,
         .is_quadratic = look.view == EFFACE_VIEW_DISCRIMINANT && look.discriminant.quadratic,
+        .is_scaled =
+            look.view == EFFACE_VIEW_COMPONENTS && look.components.scale == EFFACE_SCALE_STANDARD,
         .is_whole = true,
         .has_more = true,
         .n_columns = c->n_columns,
@@ -300,10 +304,7 @@ uint32_t efface_sums_coarse_columns(const efface_model *model, uint32_t *columns
     if (by_class && s->by_class < EFFACE_SUMMED_DIAGONAL)
         return 0;
     for (uint32_t i = 0; i < c->n_columns && c->fourier.n_features == 0; i++) {
-        const double weight = (double)s->all.weight;
-        const double variance =
-            by_class ? ef_sums_variance(s, i)
-                     : ef_i128_to_double(ef_moments_centred(&s->all, i, i)) / weight / weight;
+        const double variance = by_class ? ef_sums_variance(s, i) : ef_moments_variance(&s->all, i);
         /* Values of a column mostly spread over four deviations. */
         if (!(variance > 0.0 && 4.0 * sqrt(variance) < EF_COARSE_STEPS))
             continue;
@@ -355,7 +356,7 @@ static efface_status choose_sums(ef_look *look, efface_view view, const void *pa
     case EFFACE_VIEW_COMPONENTS:
         if (params != NULL)
             look->components = *(const efface_components_params *)params;
-        break;
+        return ef_components_check(&look->components, error);
     case EFFACE_VIEW_MEANS: break;
     }
     return EFFACE_OK;

@@ -6,8 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PARAMS_VERSION 2 /* of the struct: moves when it gets other fields */
-#define RECORD_VERSION 2 /* of its bytes */
+#define PARAMS_VERSION 3 /* of the struct: moves when it gets other fields */
+#define RECORD_VERSION 2 /* of its bytes, */
+#define RECORD_SCALED 3  /* and of those that end with scales */
 #define MAX_PRIORS (1u << 20)
 #define LEAST 1e-100 /* of a smoothing or shrinkage that is not 0 */
 
@@ -51,11 +52,24 @@ efface_summed ef_sums_needed_by_class(const efface_sums_params *params) {
 
 /* ---------------------------------------------------------------- checks */
 
+static efface_status check_scale(efface_scale scale, efface_error *error) {
+    if (scale == EFFACE_SCALE_MINMAX)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the scale minmax is for k-means; here it can be standard");
+    if (scale != EFFACE_SCALE_NONE && scale != EFFACE_SCALE_STANDARD)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "unknown scale %d", (int)scale);
+    return EFFACE_OK;
+}
+
 efface_status ef_linear_check(const efface_linear_params *params, efface_error *error) {
     if (!(params->alpha >= 0.0 && params->alpha <= 1e100))
         return ef_fail(error, EFFACE_E_ARGUMENT, "alpha must be from 0 to 1e100, not %g",
                        params->alpha);
-    return EFFACE_OK;
+    if (params->scale == EFFACE_SCALE_STANDARD && !params->intercept)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the scale standard measures columns from their means, and without an "
+                       "intercept they count from 0: leave one of the two out");
+    return check_scale(params->scale, error);
 }
 
 static efface_status check_priors(const double *priors, uint32_t n, efface_error *error) {
@@ -89,7 +103,12 @@ efface_status ef_discriminant_check(const efface_discriminant_params *params, ef
     if (!(is_usable(params->shrinkage) && params->shrinkage <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the shrinkage must be 0, or from 1e-100 to 1, not %g", params->shrinkage);
-    return check_priors(params->priors, params->n_priors, error);
+    const efface_status status = check_scale(params->scale, error);
+    return status == EFFACE_OK ? check_priors(params->priors, params->n_priors, error) : status;
+}
+
+efface_status ef_components_check(const efface_components_params *params, efface_error *error) {
+    return check_scale(params->scale, error);
 }
 
 static efface_status check_summed(const efface_sums_params *params, efface_error *error) {
@@ -126,15 +145,21 @@ efface_status ef_sums_check_params(const efface_params *common, efface_error *er
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "there can be at most %u Fourier features, not %" PRIu32, EFFACE_MAX_FOURIER,
                        params->n_fourier);
-    if (!(params->gamma > 0.0 && params->gamma <= 1e30))
+    if (!(params->gamma >= 0.0 && params->gamma <= 1e30) ||
+        (params->gamma == 0.0 && params->scale == EFFACE_SCALE_NONE))
         return ef_fail(error, EFFACE_E_ARGUMENT, "gamma must be above 0 and at most 1e30, not %g",
                        params->gamma);
+    if (params->scale != EFFACE_SCALE_NONE && params->n_fourier == 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the scale of columns is for Fourier features; views have their own");
     if (params->weight_unit == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the unit of weights must be 1 or more");
-    efface_status status = check_summed(params, error);
+    efface_status status = check_scale(params->scale, error);
+    EF_THEN(status, check_summed(params, error));
     EF_THEN(status, ef_linear_check(&params->linear, error));
     EF_THEN(status, ef_bayes_check(&params->bayes, error));
-    return status == EFFACE_OK ? ef_discriminant_check(&params->discriminant, error) : status;
+    EF_THEN(status, ef_discriminant_check(&params->discriminant, error));
+    return status == EFFACE_OK ? ef_components_check(&params->components, error) : status;
 }
 
 /* ---------------------------------------------------------------- copies */
@@ -176,8 +201,13 @@ static void write_priors(ef_writer *w, const double *priors, uint32_t n) {
 
 void ef_sums_write_params(ef_writer *w, const efface_params *common, uint32_t n_columns) {
     const efface_sums_params *const params = (const void *)common;
+    const efface_scale scales[] = {params->linear.scale, params->discriminant.scale,
+                                   params->components.scale, params->scale};
+    bool is_scaled = false;
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        is_scaled |= scales[i] != EFFACE_SCALE_NONE;
     (void)n_columns;
-    ef_write_u32(w, RECORD_VERSION);
+    ef_write_u32(w, is_scaled ? RECORD_SCALED : RECORD_VERSION);
     ef_write_u64(w, common->seed);
     ef_write_f64(w, params->bound);
     ef_write_u32(w, (uint32_t)params->summed);
@@ -198,6 +228,8 @@ void ef_sums_write_params(ef_writer *w, const efface_params *common, uint32_t n_
     ef_write_u32(w, params->n_targets);
     for (uint32_t i = 0; i < params->n_targets; i++)
         ef_write_u32(w, params->targets[i]);
+    for (size_t i = 0; is_scaled && i < sizeof scales / sizeof *scales; i++)
+        ef_write_u32(w, (uint32_t)scales[i]);
 }
 
 /* Numbers that are read, to be released; NULL if there are none. */
@@ -230,7 +262,7 @@ efface_status ef_sums_read_params(ef_decoder *r, uint32_t n_columns, efface_para
     const uint32_t version = ef_read_u32(r);
     params.common.seed = ef_read_u64(r);
     params.bound = ef_read_f64(r);
-    if (r->failed || version != RECORD_VERSION)
+    if (r->failed || (version != RECORD_VERSION && version != RECORD_SCALED))
         return ef_fail(error, EFFACE_E_FORMAT, "the parameters of a model are invalid");
     double *bayes = NULL, *discriminant = NULL;
     uint32_t *targets = NULL;
@@ -251,6 +283,12 @@ efface_status ef_sums_read_params(ef_decoder *r, uint32_t n_columns, efface_para
     bayes = read_priors(r, &params.bayes.n_priors, &short_of_memory);
     discriminant = read_priors(r, &params.discriminant.n_priors, &short_of_memory);
     targets = read_targets(r, &params.n_targets, &short_of_memory);
+    if (version == RECORD_SCALED) {
+        params.linear.scale = (efface_scale)ef_read_u32(r);
+        params.discriminant.scale = (efface_scale)ef_read_u32(r);
+        params.components.scale = (efface_scale)ef_read_u32(r);
+        params.scale = (efface_scale)ef_read_u32(r);
+    }
     params.bayes.priors = bayes;
     params.discriminant.priors = discriminant;
     params.targets = targets;
@@ -284,6 +322,19 @@ static void tell_whole(ef_listener to, const char *name, uint64_t whole, efface_
             &(efface_fact){.name = name, .kind = kind, .whole = whole, .is_parameter = 1});
 }
 
+/* The scale that the view looks at. */
+static efface_scale scale_of_view(const efface_sums_params *p) {
+    switch (p->view) {
+    case EFFACE_VIEW_LINEAR:
+    case EFFACE_VIEW_RIDGE: return p->linear.scale;
+    case EFFACE_VIEW_DISCRIMINANT: return p->discriminant.scale;
+    case EFFACE_VIEW_COMPONENTS: return p->components.scale;
+    case EFFACE_VIEW_MEANS:
+    case EFFACE_VIEW_BAYES: break;
+    }
+    return EFFACE_SCALE_NONE;
+}
+
 void ef_sums_describe_params(const efface_params *common, ef_listener to) {
     const efface_sums_params *const p = (const void *)common;
     tell_real(to, "bound", p->bound, p->bound > 0.0);
@@ -304,8 +355,13 @@ void ef_sums_describe_params(const efface_params *common, ef_listener to) {
     }
     if (p->n_fourier != 0) {
         tell_whole(to, "n_fourier", p->n_fourier, EFFACE_FACT_WHOLE);
-        tell_real(to, "gamma", p->gamma, true);
+        tell_real(to, "gamma", p->gamma, p->gamma > 0.0);
     }
+    if (scale_of_view(p) == EFFACE_SCALE_STANDARD || p->scale == EFFACE_SCALE_STANDARD)
+        to.each(to.context, &(efface_fact){.name = "scale",
+                                           .kind = EFFACE_FACT_TEXT,
+                                           .text = "standard",
+                                           .is_parameter = 1});
     if (p->weight_unit != 1)
         tell_whole(to, "weight_unit", p->weight_unit, EFFACE_FACT_WHOLE);
 }

@@ -34,8 +34,31 @@ static ef_winner read_winner(ef_decoder *r) {
     return winner;
 }
 
-efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, efface_scale scale,
-                             int exponent, const bool *ignored, efface_error *error) {
+/* What the bytes have of columns with the scale standard: spreads, or nothing in a node of a tree,
+ * which is given its domain. */
+static efface_status read_standard(ef_decoder *r, ef_domain *domain, uint32_t d, int exponent,
+                                   const ef_bounds *bounds, int64_t weight, efface_error *error) {
+    bool short_of_memory = false;
+    if (exponent < 0)
+        return ef_fail_state(error, "the distances from centres of columns");
+    if (bounds->column_min != NULL)
+        return ef_domain_restore(domain, d, EFFACE_SCALE_STANDARD, exponent, bounds->column_min,
+                                 bounds->column_max, bounds->ignored)
+                   ? EFFACE_OK
+                   : ef_fail_memory(error);
+    ef_spreads *const spreads = ef_spreads_read(r, d, weight, bounds->ignored, &short_of_memory);
+    if (spreads == NULL && !short_of_memory)
+        return ef_fail_state(error, "the spread of a column");
+    return spreads != NULL && ef_domain_restore_standard(domain, exponent, spreads, bounds->seed)
+               ? EFFACE_OK
+               : ef_fail_memory(error);
+}
+
+efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, int exponent,
+                             ef_bounds bounds, int64_t weight, efface_error *error) {
+    const efface_scale scale = bounds.scale;
+    if (scale == EFFACE_SCALE_STANDARD)
+        return read_standard(r, domain, d, exponent, &bounds, weight, error);
     float *const low = ef_alloc_zero(d, sizeof *low), *const high = ef_alloc_zero(d, sizeof *high);
     efface_status status = low != NULL && high != NULL ? EFFACE_OK : ef_fail_memory(error);
     const float most = (float)EFFACE_MAX_MAGNITUDE;
@@ -45,7 +68,8 @@ efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, effac
         if (!(low[j] >= -most && low[j] <= high[j] && high[j] <= most))
             status = ef_fail_state(error, "the range of a column");
     }
-    if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high, ignored))
+    if (status == EFFACE_OK &&
+        !ef_domain_restore(domain, d, scale, exponent, low, high, bounds.ignored))
         status = ef_fail_memory(error);
     ef_free(low);
     ef_free(high);
@@ -285,7 +309,8 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     ok &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
     if (r->failed || !ok)
         return ef_fail_state(error, "a parameter or a total");
-    efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, m->ignored, error);
+    efface_status status = ef_domain_read(r, &m->domain, d, exponent,
+                                          ef_params_bounds(p, m->ignored), m->total_weight, error);
     EF_THEN(status, read_seeds(r, m, error));
     if (status == EFFACE_OK && pyramid)
         status = read_pilot(r, m, error);
@@ -390,10 +415,9 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
     efface_status status = ef_domain_of(&domain, data, bounds, error);
     if (status != EFFACE_OK)
         return status;
-    const size_t n_bytes = data->n_columns * sizeof *domain.low;
-    if (domain.exponent != model->domain.exponent ||
-        memcmp(domain.low, model->domain.low, n_bytes) != 0 ||
-        memcmp(domain.high, model->domain.high, n_bytes) != 0) {
+    const ef_spreads *const spreads = model->domain.spreads;
+    if (domain.exponent != model->domain.exponent || !ef_domain_same_map(&domain, &model->domain) ||
+        (spreads != NULL && !ef_spreads_equal(domain.spreads, spreads))) {
         ef_domain_free(&domain);
         return ef_fail_state(error, "it belongs to other rows");
     }

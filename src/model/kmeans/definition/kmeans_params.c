@@ -138,7 +138,8 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
                        "the parameters must be filled by efface_kmeans_params_init first");
     if (!is_flat(p->method) && p->method != EFFACE_METHOD_TREE)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown method %d", (int)p->method);
-    if (p->scale != EFFACE_SCALE_NONE && p->scale != EFFACE_SCALE_MINMAX)
+    if (p->scale != EFFACE_SCALE_NONE && p->scale != EFFACE_SCALE_MINMAX &&
+        p->scale != EFFACE_SCALE_STANDARD)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown scale %d", (int)p->scale);
     if (p->empty != EFFACE_EMPTY_RESEED && p->empty != EFFACE_EMPTY_KEEP)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown rule %d for empty clusters",
@@ -183,6 +184,15 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if ((p->column_min == NULL) != (p->column_max == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "give both column_min and column_max, or neither");
     return EFFACE_OK;
+}
+
+efface_status ef_params_check_asked(const efface_kmeans_params *p, efface_error *error) {
+    const efface_status status = ef_params_check(p, error);
+    if (status == EFFACE_OK && p->scale == EFFACE_SCALE_STANDARD && p->column_min != NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "bounds of columns are for the scale minmax: with the scale standard, units "
+                       "follow from the rows");
+    return status;
 }
 
 efface_kmeans_params ef_params_used(const efface_kmeans_params *params) {

@@ -174,7 +174,10 @@ void ef_params_describe(const efface_params *params, ef_listener to) {
     tell_whole(to, "k", p->n_clusters);
     tell_whole(to, "iters", p->iterations);
     tell_whole_or_none(to, "candidates", p->candidates);
-    tell_text(to, "scale", p->scale == EFFACE_SCALE_MINMAX ? "minmax" : "none");
+    tell_text(to, "scale",
+              p->scale == EFFACE_SCALE_MINMAX     ? "minmax"
+              : p->scale == EFFACE_SCALE_STANDARD ? "standard"
+                                                  : "none");
     tell_text(to, "empty", p->empty == EFFACE_EMPTY_KEEP ? "keep" : "reseed");
     if (p->scale == EFFACE_SCALE_NONE)
         tell_real_or_none(to, "bound", p->bound);

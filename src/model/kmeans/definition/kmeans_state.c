@@ -164,6 +164,8 @@ static void write_level(ef_writer *w, const ef_kmeans *model, const ef_level *le
 }
 
 void ef_domain_write(ef_writer *w, const ef_domain *domain) {
+    if (domain->spreads != NULL)
+        ef_spreads_write(w, domain->spreads);
     for (uint32_t j = 0; domain->scale == EFFACE_SCALE_MINMAX && j < domain->map.n_columns; j++) {
         ef_write_f32(w, domain->low[j]);
         ef_write_f32(w, domain->high[j]);
@@ -233,6 +235,8 @@ size_t ef_kmeans_bytes(const ef_kmeans *model) {
           d * sizeof *model->rounds.points);
     n += d * (sizeof *model->domain.low + sizeof *model->domain.high + sizeof *model->domain.step +
               sizeof *model->domain.coarse);
+    if (model->domain.spreads != NULL)
+        n += ef_spreads_bytes(model->domain.spreads);
     if (model->starts.centers != NULL)
         n += model->plan.starts *
              (k * d * sizeof *model->starts.centers + sizeof *model->starts.losses);

@@ -76,6 +76,7 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     const ef_tree *const tree = model->tree;
     const ef_domain *const domain = &model->domain;
     const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
+    const bool standard = domain->scale == EFFACE_SCALE_STANDARD;
     efface_kmeans_params p = model->params;
     p.lloyd.keep_margins = 0; /* nodes are small */
     p.method = leaf ? p.tree.leaf_method : p.tree.node_method;
@@ -86,8 +87,8 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
     p.scale = leaf ? domain->scale : EFFACE_SCALE_NONE;
     p.bound = leaf ? ef_power_of_two(domain->exponent) : (double)EF_GRID_MAX;
-    p.column_min = leaf && ranges ? domain->low : NULL;
-    p.column_max = leaf && ranges ? domain->high : NULL;
+    p.column_min = leaf && (ranges || standard) ? domain->low : NULL;
+    p.column_max = leaf && ranges ? domain->high : leaf && standard ? domain->step : NULL;
     return p;
 }
 
@@ -152,10 +153,12 @@ static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, effa
     model->n_rows = ef_read_u64(r);
     model->total_weight = (int64_t)ef_read_u64(r);
     ok &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    ok &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
+    ok &= model->total_weight >= 0 && model->total_weight < EFFACE_MAX_WEIGHT;
+    ok &= model->n_rows <= (uint64_t)model->total_weight;
     if (r->failed || !ok)
         return fail_tree(error);
-    return ef_domain_read(r, &model->domain, d, p->scale, exponent, model->ignored, error);
+    return ef_domain_read(r, &model->domain, d, exponent, ef_params_bounds(p, model->ignored),
+                          model->total_weight, error);
 }
 
 efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {

@@ -22,7 +22,8 @@ typedef enum ef_reason {
     EF_REASON_RATE = 10,    /* the size of the sample moved */
     EF_REASON_SAMPLE = 11,  /* a row of the sample left, came or changed; or one of the jury, and
                                another start is now the best */
-    EF_REASON_WIDTH = 12    /* the automatic width of the tree moved */
+    EF_REASON_WIDTH = 12,   /* the automatic width of the tree moved */
+    EF_REASON_SPREAD = 13   /* the unit or the centre of a column moved */
 } ef_reason;
 
 /* A reason in a few words, as reports have it. */

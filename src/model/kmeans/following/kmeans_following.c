@@ -17,6 +17,7 @@ const char *ef_reason_name(ef_reason reason) {
     case EF_REASON_SEED: return "a cluster starts from another row";
     case EF_REASON_BOUND: return "the range of the values changes";
     case EF_REASON_SCALE: return "the range of a column changes";
+    case EF_REASON_SPREAD: return "the unit of a column changes";
     case EF_REASON_EPSILON: return "centers are rounded to another width";
     case EF_REASON_CLUSTERS: return "the number of clusters changes";
     case EF_REASON_RATE: return "the size of the sample changes";

@@ -21,6 +21,26 @@
 
 /* ---------------------------------------------------------------- plan and domain */
 
+/* The domain as a fit to the new rows would have it. Without one, the sums of its columns have to be
+ * made again from all rows. */
+static efface_status look_at_domain(ef_revision *r, bool *has_one, efface_error *error) {
+    const ef_kmeans *const old = r->model;
+    const ef_bounds bounds = ef_params_bounds(&old->params, old->ignored);
+    ef_spreads *next = NULL;
+    *has_one = true;
+    if (old->domain.spreads != NULL) {
+        *has_one = ef_spreads_stand(old->domain.spreads, r->counted, old->ignored);
+        if (!*has_one)
+            return EFFACE_OK;
+        next = ef_spreads_copy(old->domain.spreads);
+        if (next == NULL)
+            return ef_fail_memory(error);
+        for (size_t i = 0; i < r->change->n_rows; i++)
+            ef_spreads_change(next, ef_change_first(r->change, i), ef_change_weight(r->change, i));
+    }
+    return ef_domain_init(&r->domain, r->counted, bounds, next, error);
+}
+
 /* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
 static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     const ef_kmeans *const old = r->model;
@@ -28,16 +48,16 @@ static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     efface_status status = ef_kmeans_plan_init(&plan, r->counted, &old->params, error);
     if (status != EFFACE_OK)
         return status;
-    const ef_bounds bounds = ef_params_bounds(&old->params, old->ignored);
-    status = ef_domain_init(&r->domain, r->counted, bounds, error);
+    bool has_domain;
+    status = look_at_domain(r, &has_domain, error);
     if (status != EFFACE_OK)
         return status;
-    const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;
-    if (r->domain.exponent != old->domain.exponent)
-        r->reason = EF_REASON_BOUND;
-    else if (memcmp(r->domain.low, old->domain.low, n_bytes) != 0 ||
-             memcmp(r->domain.high, old->domain.high, n_bytes) != 0)
+    if (!has_domain)
         r->reason = EF_REASON_SCALE;
+    else if (r->domain.exponent != old->domain.exponent)
+        r->reason = EF_REASON_BOUND;
+    else if (!ef_domain_same_map(&r->domain, &old->domain))
+        r->reason = old->domain.spreads != NULL ? EF_REASON_SPREAD : EF_REASON_SCALE;
     else if (plan.width != old->plan.width)
         r->reason = EF_REASON_WIDTH;
     else if (plan.n_clusters != old->plan.n_clusters && old->tree == NULL) /* a root has its own */

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#define MOST_CENTRE 0x1.8p127F /* a difference from a value is then finite */
+#define MOST_STEP 0x1p125F
+
 _Static_assert(sizeof(ef_kmeans_predictor) <= sizeof(ef_lent), "there is room for one");
 
 void ef_kmeans_lend(const void *state, ef_lent *room) {
@@ -19,7 +22,14 @@ void ef_kmeans_write_predictor(ef_writer *w, const void *predictor) {
     ef_write_u32(w, p->n_clusters);
     ef_write_u32(w, (uint32_t)p->domain.scale);
     ef_write_u32(w, (uint32_t)p->domain.exponent);
-    ef_domain_write(w, &p->domain);
+    /* Of the scale standard no more than the map: sums of rows are for the model alone. */
+    for (uint32_t j = 0; p->domain.scale == EFFACE_SCALE_STANDARD && j < p->domain.map.n_columns;
+         j++) {
+        ef_write_f32(w, p->domain.low[j]);
+        ef_write_f32(w, p->domain.step[j]);
+    }
+    if (p->domain.scale != EFFACE_SCALE_STANDARD)
+        ef_domain_write(w, &p->domain);
     for (size_t i = 0; i < (size_t)p->n_clusters * p->domain.map.n_columns; i++)
         ef_write_u32(w, (uint32_t)p->centers[i]);
 }
@@ -40,21 +50,44 @@ static efface_status read_centers(ef_decoder *r, ef_kmeans_predictor *p, efface_
     return EFFACE_OK;
 }
 
+/* The map of the scale standard. */
+static efface_status read_map(ef_decoder *r, ef_domain *domain, uint32_t d, int exponent,
+                              efface_error *error) {
+    if (!ef_decoder_has(r, d, 2 * sizeof(float)))
+        return ef_fail_published(error, "the number of its columns");
+    float *const low = ef_alloc(d, sizeof *low), *const step = ef_alloc(d, sizeof *step);
+    efface_status status = low != NULL && step != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (uint32_t j = 0; status == EFFACE_OK && j < d; j++) {
+        low[j] = ef_read_f32(r);
+        step[j] = ef_read_f32(r);
+        if (!(low[j] > -MOST_CENTRE && low[j] < MOST_CENTRE && step[j] >= 0.0F &&
+              step[j] < MOST_STEP))
+            status = ef_fail_published(error, "the unit of a column");
+    }
+    if (status == EFFACE_OK &&
+        !ef_domain_restore(domain, d, EFFACE_SCALE_STANDARD, exponent, low, step, NULL))
+        status = ef_fail_memory(error);
+    ef_free(low);
+    ef_free(step);
+    return status;
+}
+
 efface_status ef_kmeans_read_predictor(ef_decoder *r, uint32_t d, void **out, efface_error *error) {
     const uint32_t k = ef_read_u32(r), scale = ef_read_u32(r);
     const int32_t exponent = (int32_t)ef_read_u32(r);
-    const bool minmax = scale == EFFACE_SCALE_MINMAX;
-    const bool in_range =
-        minmax ? exponent == 0 : exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    if (r->failed || k == 0 || k > EFFACE_MAX_CLUSTERS || (!minmax && scale != EFFACE_SCALE_NONE) ||
-        !in_range)
+    const bool standard = scale == EFFACE_SCALE_STANDARD;
+    const int32_t least = scale == EFFACE_SCALE_NONE ? EF_EXPONENT_MIN : 0;
+    const int32_t most = scale == EFFACE_SCALE_MINMAX ? 0 : EF_EXPONENT_MAX;
+    if (r->failed || k == 0 || k > EFFACE_MAX_CLUSTERS || scale > EFFACE_SCALE_STANDARD ||
+        exponent < least || exponent > most)
         return ef_fail_published(error, "its first bytes");
     ef_kmeans_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);
     p->n_clusters = k;
-    efface_status status =
-        ef_domain_read(r, &p->domain, d, (efface_scale)scale, (int)exponent, NULL, error);
+    const ef_bounds bounds = {.scale = (efface_scale)scale};
+    efface_status status = standard ? read_map(r, &p->domain, d, exponent, error)
+                                    : ef_domain_read(r, &p->domain, d, exponent, bounds, 0, error);
     EF_THEN(status, read_centers(r, p, error));
     if (status == EFFACE_OK)
         *out = p;

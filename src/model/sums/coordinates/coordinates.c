@@ -58,6 +58,7 @@ efface_status ef_coordinates_init(ef_coordinates *c, const ef_coordinates_params
         {&c->exponents, d, sizeof *c->exponents},
         {&c->low, d, sizeof *c->low},
         {&c->step, d, sizeof *c->step},
+        {&c->ignored, d, sizeof *c->ignored},
     };
     c->block = EF_ARRAYS_TAKE(arrays, true);
     if (c->block == NULL)
@@ -73,9 +74,13 @@ efface_status ef_coordinates_init(ef_coordinates *c, const ef_coordinates_params
         c->target_points[i] = params->n_fourier != 0 ? c->n_terms + i : c->targets[i];
         c->target_ids[i] = c->targets[i];
     }
+    for (uint32_t j = 0; j < d; j++)
+        c->ignored[j] = ef_coordinates_target(c, j) != EFFACE_NO_COLUMN;
+    c->is_scaled = params->is_scaled;
     c->map = (ef_map){.n_columns = d, .low = c->low, .step = c->step};
-    if (params->n_fourier != 0 && !ef_fourier_init(&c->fourier, params->seed, params->gamma,
-                                                   params->n_fourier, c->n_inputs)) {
+    const double gamma = params->gamma > 0.0 ? params->gamma : 1.0 / c->n_inputs;
+    if (params->n_fourier != 0 &&
+        !ef_fourier_init(&c->fourier, params->seed, gamma, params->n_fourier, c->n_inputs)) {
         ef_coordinates_free(c);
         return ef_fail_memory(error);
     }
@@ -84,6 +89,7 @@ efface_status ef_coordinates_init(ef_coordinates *c, const ef_coordinates_params
 
 void ef_coordinates_free(ef_coordinates *c) {
     ef_fourier_free(&c->fourier);
+    ef_spreads_free(c->spreads);
     ef_free(c->block);
     *c = (ef_coordinates){0};
 }
@@ -145,6 +151,47 @@ double ef_coordinates_unit(const ef_coordinates *c, uint32_t point) {
     if (point >= c->n_terms)
         return ef_power_of_two(c->exponents[c->targets[point - c->n_terms]] - EF_GRID_BITS);
     return ef_fourier_unit(&c->fourier);
+}
+
+/* ---------------------------------------------------------------- units of inputs */
+
+/* Phases are random, so that it makes no difference where 0 is: centres play no part. */
+void ef_coordinates_take_units(ef_coordinates *c, ef_spreads *spreads, uint64_t seed) {
+    c->spreads = spreads;
+    ef_spreads_place(spreads, seed);
+    for (size_t f = 0; f < c->fourier.n_features; f++)
+        for (size_t i = 0; i < c->n_inputs; i++)
+            c->fourier.frequencies[f * c->n_inputs + i] *= spreads->units[c->inputs[i]];
+}
+
+static efface_status sum_inputs(ef_spreads *spreads, const ef_coordinates *c,
+                                const efface_data *data, unsigned n_threads, ef_interrupt interrupt,
+                                efface_error *error) {
+    const ef_counts *const whole = ef_data_whole(data);
+    ef_counts counts;
+    if (!whole->ranges.any_stale) {
+        ef_spreads_set(spreads, whole, c->ignored);
+    } else if (ef_data_count(data, &counts)) {
+        ef_spreads_set(spreads, &counts, c->ignored);
+        ef_counts_free(&counts);
+    } else {
+        return ef_fail_memory(error);
+    }
+    return ef_spreads_add(spreads, data, n_threads, interrupt, error);
+}
+
+efface_status ef_coordinates_find_units(ef_coordinates *c, const efface_data *data, uint64_t seed,
+                                        unsigned n_threads, ef_interrupt interrupt,
+                                        efface_error *error) {
+    ef_spreads *const spreads = ef_spreads_create(c->n_columns);
+    const efface_status status = spreads != NULL
+                                     ? sum_inputs(spreads, c, data, n_threads, interrupt, error)
+                                     : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        ef_coordinates_take_units(c, spreads, seed);
+    else
+        ef_spreads_free(spreads);
+    return status;
 }
 
 /* ---------------------------------------------------------------- rows */

@@ -10,6 +10,7 @@
 #define EF_COORDINATES_H
 
 #include "data/set/rows.h"
+#include "model/exact/spreads.h"
 #include "model/exact/summing.h"
 #include "model/sums/coordinates/fourier.h"
 
@@ -26,6 +27,9 @@ typedef struct ef_coordinates {
     ef_map map;              /* of columns */
     float *low, *step;       /* of the map */
     ef_fourier fourier;      /* n_features 0: there are none */
+    bool is_scaled;          /* features are of columns in units of their deviations: */
+    ef_spreads *spreads;     /* of the inputs; NULL until they are known */
+    bool *ignored;           /* which columns are none */
     const ef_kernels *kernels;
     void *block; /* these arrays */
 } ef_coordinates;
@@ -36,8 +40,9 @@ typedef struct ef_coordinates_params {
     const uint32_t *targets;
     uint32_t n_targets;
     uint32_t n_fourier;
-    double gamma;
+    double gamma; /* 0: 1 / the number of inputs */
     uint64_t seed;
+    bool is_scaled;
 } ef_coordinates_params;
 
 /* All exponents are the smallest at first. Errors: MEMORY; KERNELS; ARGUMENT for targets that are
@@ -56,6 +61,13 @@ efface_status ef_coordinates_find_of(const ef_coordinates *c, double bound, cons
                                      int32_t *exponents, efface_error *error);
 
 void ef_coordinates_set(ef_coordinates *c, const int32_t *exponents);
+
+/* Takes the units of inputs, once: from the rows of a set, or from spreads, which become the
+ * coordinates'. Errors: MEMORY; INTERRUPTED; GROUP. */
+efface_status ef_coordinates_find_units(ef_coordinates *c, const efface_data *data, uint64_t seed,
+                                        unsigned n_threads, ef_interrupt interrupt,
+                                        efface_error *error);
+void ef_coordinates_take_units(ef_coordinates *c, ef_spreads *spreads, uint64_t seed);
 
 /* For ef_sum_up. */
 ef_points ef_coordinates_points(const ef_coordinates *c);

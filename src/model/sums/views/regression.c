@@ -42,6 +42,7 @@ efface_status ef_normal_equations_init(ef_normal_equations *e, const ef_regressi
                                        efface_error *error) {
     const ef_coordinates *const c = of->coordinates;
     const uint32_t n = c->n_terms;
+    const double alpha = of->params.alpha * of->weight_unit * times(of);
     *e = (ef_normal_equations){.penalties = ef_alloc(n, sizeof *e->penalties),
                                .dropped = ef_alloc_zero(n, 1)};
     if (e->penalties == NULL || e->dropped == NULL || !ef_cholesky_init(&e->factor, n)) {
@@ -55,9 +56,11 @@ efface_status ef_normal_equations_init(ef_normal_equations *e, const ef_regressi
             row[l] = element(of, c->term_points[j], c->term_points[l]);
         /* A constant term: decided before the penalty hides it. */
         e->dropped[j] = row[j] == 0.0;
-        /* alpha is per squared unit of the data; the equations are in units of the grid, times
-         * N'. */
-        e->penalties[j] = of->params.alpha * of->weight_unit * times(of) / (u * u);
+        /* alpha is per squared unit of the data, or deviation; the equations are in units of the
+         * grid, times N'. */
+        e->penalties[j] = of->params.scale == EFFACE_SCALE_STANDARD
+                              ? alpha * ef_moments_variance(of->moments, c->term_points[j])
+                              : alpha / (u * u);
         row[j] += e->penalties[j];
     }
     /* Terms that depend on those before them show up as tiny pivots, and get no coefficient. */

@@ -145,22 +145,26 @@ static void fill_within(const ef_sums *of, const ef_look *look, double *lower, u
     const ef_coordinates *const c = &of->coordinates;
     const double shrinkage = look->discriminant.shrinkage;
     const double rows = (double)of->all.weight;
+    const bool standard = look->discriminant.scale == EFFACE_SCALE_STANDARD;
     double trace = 0.0;
     for (uint32_t j = 0; j < n; j++) {
         double *const row = lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
+        const double all = standard ? ef_moments_variance(&of->all, c->term_points[j]) : 0.0;
         for (uint32_t l = 0; l <= j; l++)
             row[l] = within(of, c->term_points[j], c->term_points[l]) / rows;
-        trace += row[j] * u * u;
+        trace += !standard ? row[j] * u * u : all > 0.0 ? row[j] / all : 0.0;
     }
     for (uint32_t j = 0; shrinkage > 0.0 && j < n; j++) {
         double *const row = lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
-        /* Shrinks towards the mean variance, which is one number in the units of the data; the
-         * matrix is in units of the grid, which differ from column to column. */
+        /* Shrinks towards the mean variance, which is one number in the units of the data, or of
+         * deviations; the matrix is in units of the grid, which differ from column to column. */
         for (uint32_t l = 0; l <= j; l++)
             row[l] *= 1.0 - shrinkage;
-        row[j] += shrinkage * (trace / n) / (u * u);
+        row[j] += standard
+                      ? shrinkage * (trace / n) * ef_moments_variance(&of->all, c->term_points[j])
+                      : shrinkage * (trace / n) / (u * u);
     }
 }
 
@@ -225,7 +229,9 @@ static void find_triangle(const ef_sums *of, const ef_look *look, uint32_t k, ef
             row[l] =
                 ef_i128_to_double(ef_moments_centred(m, c->term_points[l], c->term_points[j])) /
                 weight / weight * (1.0 - own);
-        row[j] += own / (u * u);
+        row[j] += look->discriminant.scale == EFFACE_SCALE_STANDARD
+                      ? own * ef_sums_variance(of, c->term_points[j])
+                      : own / (u * u);
     }
     (void)ef_cholesky_factor(factor);
     /* The determinant is in units of the grid; the logarithms of the units are taken off below. */

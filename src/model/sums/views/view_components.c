@@ -6,18 +6,33 @@
 
 #include <math.h>
 
-/* The covariance matrix in the units of the data, by rows up to the diagonal. */
-static double fill_covariance(const ef_sums *of, double *matrix, uint32_t n) {
+/* The deviations of terms in the units of the data; 1 for one that is constant. */
+static void find_deviations(const ef_sums *of, ef_view *v) {
+    const ef_coordinates *const c = &of->coordinates;
+    for (uint32_t j = 0; j < v->n_terms; j++) {
+        const uint32_t point = c->term_points[j];
+        const double variance = ef_moments_variance(&of->all, point);
+        v->deviations[j] = variance > 0.0 ? sqrt(variance) * ef_coordinates_unit(c, point) : 1.0;
+    }
+}
+
+/* The covariance matrix in the units of the data, or of deviations if they are given, by rows up to
+ * the diagonal. */
+static double fill_covariance(const ef_sums *of, const double *deviations, double *matrix,
+                              uint32_t n) {
     const ef_coordinates *const c = &of->coordinates;
     const double weight = (double)of->all.weight, rest = weight - of->params->weight_unit;
     double trace = 0.0;
     for (uint32_t j = 0; j < n; j++) {
         const double u = ef_coordinates_unit(c, c->term_points[j]);
-        for (uint32_t l = 0; l <= j; l++)
+        for (uint32_t l = 0; l <= j; l++) {
             matrix[(size_t)j * n + l] =
                 ef_i128_to_double(
                     ef_moments_centred(&of->all, c->term_points[l], c->term_points[j])) /
                 weight / rest * u * ef_coordinates_unit(c, c->term_points[l]);
+            if (deviations != NULL)
+                matrix[(size_t)j * n + l] /= deviations[j] * deviations[l];
+        }
         trace += matrix[(size_t)j * n + j];
     }
     return trace;
@@ -33,7 +48,9 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
     double *const values = ef_alloc(n, sizeof *values);
     efface_status status = matrix != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK) {
-        const double trace = fill_covariance(of, matrix, n);
+        if (v->deviations != NULL)
+            find_deviations(of, v);
+        const double trace = fill_covariance(of, v->deviations, matrix, n);
         status = ef_eigen_symmetric(matrix, n, values);
         if (status == EFFACE_E_MEMORY)
             status = ef_fail_memory(error);
@@ -51,7 +68,8 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
             v->variances[2 * k] = variance;
             v->variances[2 * k + 1] = trace > 0.0 ? variance / trace : 0.0;
             for (uint32_t j = 0; j < n; j++)
-                weights[j] = matrix[(size_t)k * n + j];
+                weights[j] =
+                    matrix[(size_t)k * n + j] / (v->deviations != NULL ? v->deviations[j] : 1.0);
             v->constants[k] = -ef_dot(weights, v->centers, n);
             v->ids[k] = k;
         }

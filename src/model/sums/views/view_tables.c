@@ -13,7 +13,8 @@ typedef enum content {
     VARIANCES,
     PRIORS,
     AXES,
-    CENTER, /* one row for all terms */
+    CENTER,     /* one row for all terms */
+    DEVIATIONS, /* the same */
     SPECTRUM,
     DIRECTIONS
 } content;
@@ -21,7 +22,7 @@ typedef enum content {
 /* A table of a view; `published` if it is made of what prediction needs. */
 typedef struct entry {
     efface_view view;
-    enum { ANY, LINEAR_ONLY } which; /* discriminants */
+    enum { ANY, LINEAR_ONLY, SCALED_ONLY } which; /* discriminants; components */
     bool published;
     const char *name;
     content has;
@@ -43,6 +44,7 @@ static const entry entries[] = {
     {EFFACE_VIEW_COMPONENTS, ANY, true, "components", AXES},
     {EFFACE_VIEW_COMPONENTS, ANY, true, "means", CENTER},
     {EFFACE_VIEW_COMPONENTS, ANY, false, "variances", SPECTRUM},
+    {EFFACE_VIEW_COMPONENTS, SCALED_ONLY, false, "deviations", DEVIATIONS},
 };
 
 #define N_ENTRIES (sizeof entries / sizeof entries[0])
@@ -56,6 +58,7 @@ static const char *const spectrum_names[] = {"variance", "share"};
 ef_view_shape ef_view_shape_of(const ef_view *v) {
     return (ef_view_shape){.view = v->view,
                            .is_quadratic = v->is_quadratic,
+                           .is_scaled = v->deviations != NULL,
                            .is_whole = v->dropped != NULL,
                            .has_more = v->errors != NULL || v->directions != NULL,
                            .n_columns = v->n_columns,
@@ -74,6 +77,7 @@ static const entry *find_table(const ef_view_shape *shape, uint32_t number) {
         const entry *const e = &entries[i];
         if (e->view == shape->view && (shape->is_whole || e->published) &&
             !(e->which == LINEAR_ONLY && shape->is_quadratic) &&
+            !(e->which == SCALED_ONLY && !shape->is_scaled) &&
             (shape->has_more || !takes_more(e)) && number-- == 0)
             return e;
     }
@@ -92,7 +96,7 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
         return false;
     const bool has_classes = ef_view_has_classes(shape->view);
     const bool is_linear = shape->view == EFFACE_VIEW_LINEAR;
-    const bool one_row = e->has == COLUMN_MEANS || e->has == CENTER;
+    const bool one_row = e->has == COLUMN_MEANS || e->has == CENTER || e->has == DEVIATIONS;
     const bool has_terms =
         e->has != COLUMN_MEANS && e->has != QUALITY && e->has != PRIORS && e->has != SPECTRUM;
     *table = (efface_table){
@@ -182,6 +186,7 @@ void ef_view_read_table(const ef_view *v, const ef_view_shape *shape, uint32_t n
     case PRIORS: memcpy(values, v->priors + 2 * row, 2 * sizeof *values); break;
     case AXES: copy_terms(shape, v->weights + row * n, NULL, values); break;
     case CENTER: copy_terms(shape, v->centers, offsets, values); break;
+    case DEVIATIONS: copy_terms(shape, v->deviations, NULL, values); break;
     case DIRECTIONS: memcpy(values, v->directions + row * (n + 1), (n + 1) * sizeof *values); break;
     case SPECTRUM: memcpy(values, v->variances + 2 * row, 2 * sizeof *values); break;
     }

@@ -9,6 +9,7 @@
 typedef struct ef_view_shape {
     efface_view view;
     bool is_quadratic;
+    bool is_scaled;                         /* components of columns divided by deviations */
     bool is_whole;                          /* it has tables that prediction does not need, */
     bool has_more;                          /* and those that take more time */
     uint32_t n_columns, n_terms, n_outputs; /* no outputs: it cannot be computed */

@@ -165,6 +165,7 @@ void ef_view_free(ef_view *v) {
     ef_free(v->quality);
     ef_free(v->variances);
     ef_free(v->means);
+    ef_free(v->deviations);
     ef_free(v->directions);
     ef_free(v->priors);
     ef_free(v->dropped);
@@ -184,6 +185,10 @@ static bool take_tables(ef_view *v, const ef_look *look) {
         v->variances = ef_alloc_zero(outputs, terms * sizeof *v->variances);
     if (v->view == EFFACE_VIEW_COMPONENTS)
         v->variances = ef_alloc_zero(outputs, 2 * sizeof *v->variances);
+    const bool is_scaled =
+        v->view == EFFACE_VIEW_COMPONENTS && look->components.scale == EFFACE_SCALE_STANDARD;
+    if (is_scaled)
+        v->deviations = ef_alloc_zero(terms, sizeof *v->deviations);
     const bool has_means = v->view == EFFACE_VIEW_DISCRIMINANT && !v->is_quadratic;
     if (has_means)
         v->means = ef_alloc_zero(outputs, terms * sizeof *v->means);
@@ -192,7 +197,8 @@ static bool take_tables(ef_view *v, const ef_look *look) {
                                       (terms + 1) * sizeof *v->directions);
     if (v->view == EFFACE_VIEW_BAYES || v->view == EFFACE_VIEW_DISCRIMINANT)
         v->priors = ef_alloc_zero(outputs, 2 * sizeof *v->priors);
-    return v->dropped != NULL && (!has_means || v->means != NULL) &&
+    return v->dropped != NULL && (!is_scaled || v->deviations != NULL) &&
+           (!has_means || v->means != NULL) &&
            (!has_means || !look->more || v->directions != NULL) &&
            (!is_linear || v->quality != NULL) && (!is_linear || !look->more || v->errors != NULL) &&
            ((v->view != EFFACE_VIEW_BAYES && v->view != EFFACE_VIEW_COMPONENTS) ||

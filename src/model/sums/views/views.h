@@ -32,6 +32,7 @@ typedef struct ef_view {
     double *quality;        /* LINEAR: three numbers for each target */
     double *variances;      /* BAYES: as centers; COMPONENTS: variance and share of each */
     double *means;          /* linear discriminants: of classes */
+    double *deviations;     /* COMPONENTS with the scale STANDARD: what terms are divided by */
     double *directions;     /* linear discriminants: the share of each, and its terms */
     double *priors;         /* of classes: probability, and weight of rows */
     unsigned char *dropped; /* of terms: it adds nothing to those before it */
