@@ -20,6 +20,8 @@
 #include "efface/efface.h"
 #include "kernel/centers.h"
 
+#define EF_CODES 8 /* that code_ranges and code_counts look at side by side */
+
 /* A grid point to be tried: as integers and as doubles, and its square. */
 typedef struct ef_point {
     const int32_t *whole;
@@ -142,6 +144,18 @@ typedef struct ef_kernels {
      * limits[n_subs p + s]. */
     void (*tape_within)(uint64_t seed, uint32_t purpose, uint32_t n_subs, const uint64_t *ids,
                         size_t n_panels, uint32_t step, const uint32_t *limits, uint64_t *bits);
+
+    /* The least and the greatest of EF_CODES whole numbers that rows have side by side: those of row
+     * i, of n_rows, at least one, begin at rows + row_bytes * slots[i], aligned or not. */
+    void (*code_ranges)(const unsigned char *rows, size_t row_bytes, const uint32_t *slots,
+                        size_t n_rows, int32_t least[EF_CODES], int32_t most[EF_CODES]);
+
+    /* For each of the EF_CODES numbers, in how many rows it is at most limits[j]; and the sum of
+     * the targets of these rows, which are grid points; targets[i] is that of row i. `targets`
+     * NULL: the sums are 0. */
+    void (*code_counts)(const unsigned char *rows, size_t row_bytes, const uint32_t *slots,
+                        const int32_t *targets, size_t n_rows, const int32_t limits[EF_CODES],
+                        uint32_t counts[EF_CODES], int64_t sums[EF_CODES]);
 } ef_kernels;
 
 #define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */

@@ -157,6 +157,7 @@ static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
     }
 }
 
+#include "kernel/panel_codes.h"
 #include "kernel/panel_greedy.h"
 #include "kernel/panel_strips.h"
 #include "kernel/panel_tape.h"
@@ -186,4 +187,6 @@ const ef_kernels TABLE = {
     .pack_strips = pack_strips,
     .tape_high = tape_high,
     .tape_within = tape_within,
+    .code_ranges = code_ranges,
+    .code_counts = code_counts,
 };

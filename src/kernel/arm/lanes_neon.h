@@ -232,6 +232,43 @@ LANE_OP int64_t vl_total(vl a) {
     return vaddvq_s64(vaddq_s64(a.low, a.high));
 }
 
+/* Eight 32-bit integers of one row (EF_CODES), somewhere in memory. */
+typedef struct vc {
+    int32x4_t low, high;
+} vc;
+LANE_OP vc vc_load(const void *p) {
+    const uint8_t *const bytes = p;
+    return (vc){vreinterpretq_s32_u8(vld1q_u8(bytes)), vreinterpretq_s32_u8(vld1q_u8(bytes + 16))};
+}
+LANE_OP void vc_store(int32_t *p, vc a) {
+    vst1q_s32(p, a.low);
+    vst1q_s32(p + 4, a.high);
+}
+LANE_OP vc vc_set1(int32_t x) {
+    return (vc){vdupq_n_s32(x), vdupq_n_s32(x)};
+}
+LANE_OP vc vc_add(vc a, vc b) {
+    return (vc){vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)};
+}
+LANE_OP vc vc_sub(vc a, vc b) {
+    return (vc){vsubq_s32(a.low, b.low), vsubq_s32(a.high, b.high)};
+}
+LANE_OP vc vc_min(vc a, vc b) {
+    return (vc){vminq_s32(a.low, b.low), vminq_s32(a.high, b.high)};
+}
+LANE_OP vc vc_max(vc a, vc b) {
+    return (vc){vmaxq_s32(a.low, b.low), vmaxq_s32(a.high, b.high)};
+}
+/* -1 where a > b, else 0. */
+LANE_OP vc vc_above(vc a, vc b) {
+    return (vc){vreinterpretq_s32_u32(vcgtq_s32(a.low, b.low)),
+                vreinterpretq_s32_u32(vcgtq_s32(a.high, b.high))};
+}
+/* a, but 0 where the mask is -1. */
+LANE_OP vc vc_where_not(vc mask, vc a) {
+    return (vc){vbicq_s32(a.low, mask.low), vbicq_s32(a.high, mask.high)};
+}
+
 /* Doubles. Sums for TALL columns and three vectors fit the registers. */
 #define REALS 2
 #define TALL 8

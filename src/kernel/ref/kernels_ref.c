@@ -2,6 +2,8 @@
 #include "base/random/tape.h"
 #include "kernel/kernels.h"
 
+#include <string.h>
+
 /* Coordinate j of the row that begins at `row`. Values of rows that a panel does not have may be
  * far outside the domain, hence the wide form. */
 static int64_t on_grid(const ef_map *map, const float *row, uint32_t j) {
@@ -234,6 +236,42 @@ static void tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs, const 
     }
 }
 
+/* The codes of a row. */
+static void read_codes(const unsigned char *row, int32_t codes[EF_CODES]) {
+    memcpy(codes, row, EF_CODES * sizeof *codes);
+}
+
+static void code_ranges(const unsigned char *rows, size_t row_bytes, const uint32_t *slots,
+                        size_t n_rows, int32_t least[EF_CODES], int32_t most[EF_CODES]) {
+    read_codes(rows + slots[0] * row_bytes, least);
+    read_codes(rows + slots[0] * row_bytes, most);
+    for (size_t i = 1; i < n_rows; i++) {
+        int32_t codes[EF_CODES];
+        read_codes(rows + slots[i] * row_bytes, codes);
+        for (unsigned j = 0; j < EF_CODES; j++) {
+            least[j] = codes[j] < least[j] ? codes[j] : least[j];
+            most[j] = codes[j] > most[j] ? codes[j] : most[j];
+        }
+    }
+}
+
+static void code_counts(const unsigned char *rows, size_t row_bytes, const uint32_t *slots,
+                        const int32_t *targets, size_t n_rows, const int32_t limits[EF_CODES],
+                        uint32_t counts[EF_CODES], int64_t sums[EF_CODES]) {
+    for (unsigned j = 0; j < EF_CODES; j++) {
+        counts[j] = 0;
+        sums[j] = 0;
+    }
+    for (size_t i = 0; i < n_rows; i++) {
+        int32_t codes[EF_CODES];
+        read_codes(rows + slots[i] * row_bytes, codes);
+        for (unsigned j = 0; j < EF_CODES; j++) {
+            counts[j] += codes[j] <= limits[j];
+            sums[j] += targets != NULL && codes[j] <= limits[j] ? targets[i] : 0;
+        }
+    }
+}
+
 const ef_kernels ef_kernels_ref = {
     .name = "ref",
     .tile = 8,
@@ -255,4 +293,6 @@ const ef_kernels ef_kernels_ref = {
     .pack_strips = pack_strips,
     .tape_high = tape_high,
     .tape_within = tape_within,
+    .code_ranges = code_ranges,
+    .code_counts = code_counts,
 };

@@ -66,4 +66,36 @@ LANE_OP int64_t vl_total(vl a) {
     return total;
 }
 
+/* Eight 32-bit integers of one row (EF_CODES), somewhere in memory. */
+typedef __m256i vc;
+LANE_OP vc vc_load(const void *p) {
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+LANE_OP void vc_store(int32_t *p, vc a) {
+    _mm256_storeu_si256((__m256i *)(void *)p, a);
+}
+LANE_OP vc vc_set1(int32_t x) {
+    return _mm256_set1_epi32(x);
+}
+LANE_OP vc vc_add(vc a, vc b) {
+    return _mm256_add_epi32(a, b);
+}
+LANE_OP vc vc_sub(vc a, vc b) {
+    return _mm256_sub_epi32(a, b);
+}
+LANE_OP vc vc_min(vc a, vc b) {
+    return _mm256_min_epi32(a, b);
+}
+LANE_OP vc vc_max(vc a, vc b) {
+    return _mm256_max_epi32(a, b);
+}
+/* -1 where a > b, else 0. */
+LANE_OP vc vc_above(vc a, vc b) {
+    return _mm256_cmpgt_epi32(a, b);
+}
+/* a, but 0 where the mask is -1. */
+LANE_OP vc vc_where_not(vc mask, vc a) {
+    return _mm256_andnot_si256(mask, a);
+}
+
 #endif
