@@ -2,13 +2,16 @@
  * The family `forest`: extremely randomised trees (docs/definition/forest.md).
  *
  *     trees/chances         random choices, and keys of values
- *     trees/forest_rows     the rows that take part, in slots
+ *     trees/forest_slots    the rows that take part, in slots
  *     trees/decision_tree   nodes, and chains of rows
  *     trees/plan            what a change does to trees
  *     growth/tails_of_inputs, splitting      the scales of columns; the best split of some rows
+ *     growth/whole_rows     all columns of rows at once, where they are few
+ *     growth/scores         how good a split is
  *     growth/tallies        what is counted of large nodes
  *     growth/growing        a tree from its rows, or along a tree that is there
  *     forest                the state: made from rows; settled
+ *     forest_rows           rows taken into slots, all at once
  *     forest_following      how it follows a change
  *     forest_answers, importances            what it says of rows, and of columns
  *     forest_cost           what it takes, estimated before it is grown

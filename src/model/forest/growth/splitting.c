@@ -4,13 +4,12 @@
 #include "base/memory/list.h"
 #include "base/memory/memory.h"
 #include "base/numbers/wide.h"
-#include "base/random/tape.h"
 
 #include <assert.h>
 
-#define MARGIN_BITS 8 /* nodes of less than 2^9 rows have no margin */
-#define MARGIN_STEP 2
 #define NEAR ((size_t)512 << 10) /* bytes of rows that stay in a near cache */
+#define SQUARES 65536            /* of grid points: each is at most 2^46 */
+#define FEW_WHOLE_ROWS 4         /* of fewer it is not worth while to look at all columns */
 
 bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_slots *rows) {
     *c = (ef_chooser){.rules = rules, .rows = rows};
@@ -26,7 +25,8 @@ bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_slots
         return false;
     for (size_t i = 0; i < n; i++)
         c->in_order[i] = (uint16_t)i;
-    return true;
+    return !ef_whole_rows_are_quicker(rows, rules->are_categories, rules->n_candidates) ||
+           ef_whole_rows_init(&c->whole, rules->n_inputs);
 }
 
 void ef_chooser_clear(ef_chooser *c) {
@@ -39,88 +39,8 @@ void ef_chooser_clear(ef_chooser *c) {
     ef_free(c->differs);
     ef_free(c->row_at);
     ef_free(c->strip);
+    ef_whole_rows_clear(&c->whole);
     *c = (ef_chooser){0};
-}
-
-/* ---------------------------------------------------------------- scores */
-
-static double entropy_term(int64_t weight) {
-    return weight > 0 ? (double)weight * ef_log((double)weight) : 0.0;
-}
-
-double ef_score_classes(bool by_entropy, const int64_t *left, const int64_t *all, uint32_t n,
-                        int64_t left_weight, int64_t weight) {
-    const int64_t right_weight = weight - left_weight;
-    if (by_entropy) {
-        double sum = 0.0;
-        for (uint32_t s = 0; s < n; s++) {
-            sum += entropy_term(left[s]);
-            sum += entropy_term(all[s] - left[s]);
-        }
-        sum -= entropy_term(left_weight);
-        return sum - entropy_term(right_weight);
-    }
-    if (weight < (int64_t)1 << 31) {
-        int64_t a = 0, b = 0;
-        for (uint32_t s = 0; s < n; s++) {
-            const int64_t l = left[s], r = all[s] - l;
-            a += l * l;
-            b += r * r;
-        }
-        return (double)a / (double)left_weight + (double)b / (double)right_weight;
-    }
-    ef_i128 a = 0, b = 0;
-    for (uint32_t s = 0; s < n; s++) {
-        const ef_i128 l = left[s], r = all[s] - left[s];
-        a += l * l;
-        b += r * r;
-    }
-    return ef_i128_to_double(a) / (double)left_weight + ef_i128_to_double(b) / (double)right_weight;
-}
-
-double ef_score_targets(int64_t left_weight, int64_t left_sum, int64_t weight, int64_t sum) {
-    const double d = ef_i128_to_double((ef_i128)weight * left_sum - (ef_i128)left_weight * sum);
-    return (d / (double)left_weight) * (d / (double)(weight - left_weight));
-}
-
-/* ---------------------------------------------------------------- margins */
-
-/* Where no candidate helps, the scores of all differ by chance alone, about as much as one row can
- * gain, and a row that leaves often puts another one first. So a later candidate has to be better
- * by several times that: by more in larger nodes, which cost more to grow, and by nothing in small
- * ones. `gain` is n_rows times what chance gains. */
-static double margin_by_chance(double gain, size_t n_rows) {
-    unsigned steps = 0;
-    while (n_rows >> (steps + MARGIN_BITS) > 1)
-        steps++;
-    return steps == 0 ? 0.0 : (double)(MARGIN_STEP * steps) * gain / (double)n_rows;
-}
-
-static double smaller(double a, double b) {
-    return a < b ? a : b;
-}
-
-/* Of k classes of one size, chance gains a share of 1 / k for each row: that is the score of the
- * node itself. Never is it more than what can be gained. */
-double ef_margin_classes(bool by_entropy, const int64_t *all, uint32_t n, int64_t weight,
-                         size_t n_rows) {
-    double sum = 0.0;
-    ef_i128 squares = 0;
-    if (n_rows < (size_t)2 << MARGIN_BITS)
-        return 0.0;
-    if (by_entropy) {
-        for (uint32_t s = 0; s < n; s++)
-            sum += entropy_term(all[s]);
-        return margin_by_chance(smaller(entropy_term(weight) - sum, 0.5 * (double)weight), n_rows);
-    }
-    for (uint32_t s = 0; s < n; s++)
-        squares += (ef_i128)all[s] * all[s];
-    const double score = ef_i128_to_double(squares) / (double)weight;
-    return margin_by_chance(smaller((double)weight - score, score), n_rows);
-}
-
-double ef_margin_targets(int64_t weight, int64_t sum, ef_i128 squares, size_t n_rows) {
-    return margin_by_chance(ef_i128_to_double(squares * weight - (ef_i128)sum * sum), n_rows);
 }
 
 bool ef_is_leaf(const ef_rules *rules, const ef_bunch *b, uint32_t depth) {
@@ -346,9 +266,15 @@ static void find_constants(ef_chooser *c, const ef_bunch *b, uint64_t *constants
 /* Sums up squares of targets for a margin, and for a tally, whose node may become larger. */
 static ef_i128 sum_squares(const ef_bunch *b) {
     ef_i128 sum = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        const int64_t square = (int64_t)b->targets[i] * b->targets[i];
-        sum += b->weights != NULL ? (ef_i128)b->weights[i] * square : square;
+    for (size_t i = 0; b->weights != NULL && i < b->n; i++)
+        sum += (ef_i128)b->weights[i] * ((int64_t)b->targets[i] * b->targets[i]);
+    /* So few squares at a time that they fit 64 bits. */
+    for (size_t i = 0; b->weights == NULL && i < b->n; i += SQUARES) {
+        const size_t end = b->n - i < SQUARES ? b->n : i + SQUARES;
+        int64_t part = 0;
+        for (size_t k = i; k < end; k++)
+            part += (int64_t)b->targets[k] * b->targets[k];
+        sum += part;
     }
     return sum;
 }
@@ -357,7 +283,7 @@ static ef_i128 sum_squares(const ef_bunch *b) {
 static double find_margin(ef_chooser *c, const ef_bunch *b, const int64_t *all) {
     if (c->rules->of_classes)
         return ef_margin_classes(c->rules->by_entropy, all, b->n_segments, b->weight, b->n);
-    const bool needed = c->counts_extremes || b->n >= (size_t)2 << MARGIN_BITS;
+    const bool needed = c->counts_extremes || b->n >= EF_MARGIN_ROWS;
     c->squares = needed ? sum_squares(b) : 0;
     return needed ? ef_margin_targets(b->weight, b->sum, c->squares, b->n) : 0.0;
 }
@@ -372,31 +298,61 @@ static double score_of(const ef_chooser *c, const ef_bunch *b, const int64_t *le
     return ef_score_classes(c->rules->by_entropy, left, all, b->n_segments, left_weight, b->weight);
 }
 
-bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constants,
-               uint32_t *best) {
+/* Whether it is quicker to look at whole rows. Of few rows of classes, often the first column that
+ * is looked at tells them. */
+static bool looks_at_whole_rows(const ef_chooser *c, const ef_bunch *b) {
+    const size_t least = c->rules->of_classes ? EF_FEW_ROWS : FEW_WHOLE_ROWS;
+    return c->whole.n_codes != 0 && c->sorted == NULL && b->weights == NULL && b->n >= least;
+}
+
+/* Room for the codes and the counts of a node. */
+static bool reserve_choice(ef_chooser *c, const ef_bunch *b) {
+    const size_t n = looks_at_whole_rows(c, b) ? 0 : b->n;
+    size_t n_strip, n_left;
+    c->left_stride = c->rules->of_classes ? b->n_segments : 2;
+    return ef_mul_size(n, sizeof(int32_t), &n_strip) &&
+           ef_mul_size((size_t)c->rules->n_candidates + 1, c->left_stride, &n_left) &&
+           ef_scratch_reserve(&c->strip, &c->strip_capacity, n_strip, 1) &&
+           ef_scratch_reserve(&c->row_at, &c->row_at_capacity, n, sizeof *c->row_at) &&
+           ef_scratch_reserve(&c->left, &c->left_capacity, n_left, sizeof *c->left);
+}
+
+/* The best candidate so far. */
+typedef struct contest {
+    const int64_t *all; /* weights by segment */
+    double margin, best_score;
+    uint32_t best;
+} contest;
+
+/* The next candidate, which was counted, takes its place if it is better. */
+static void let_compete(ef_chooser *c, const ef_bunch *b, contest *of) {
+    const ef_split_candidate *const made = &c->candidates[c->n_drawn];
+    const uint32_t min_leaf = c->rules->min_leaf;
+    if (made->n_left >= min_leaf && b->n - made->n_left >= min_leaf) {
+        const double score = score_of(c, b, c->left + (size_t)c->n_drawn * c->left_stride, of->all);
+        if (of->best == EF_NO_CANDIDATE || score > of->best_score + of->margin) {
+            of->best = c->n_drawn;
+            of->best_score = score;
+        }
+    }
+    c->n_drawn++;
+}
+
+/* A column that was drawn cannot divide the rows. */
+static void skip_column(ef_chooser *c, uint16_t input, uint64_t *constants) {
+    c->skipped[c->n_skipped++] = input;
+    if (constants != NULL)
+        constants[input / 64] |= (uint64_t)1 << (input % 64);
+}
+
+/* Draws candidates and counts them, one column after the other. */
+static void try_columns(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constants,
+                        contest *of) {
     const ef_rules *const rules = c->rules;
     const uint64_t shuffle = ef_node_stream(key, EF_NODE_COLUMNS, 0);
-    size_t n_strip, n_left;
-    c->n_drawn = c->n_skipped = 0;
-    c->left_stride = rules->of_classes ? b->n_segments : 2;
-    *best = EF_NO_CANDIDATE;
-    if (!ef_mul_size(b->n, sizeof(int32_t), &n_strip) ||
-        !ef_mul_size((size_t)rules->n_candidates + 1, c->left_stride, &n_left) ||
-        !ef_scratch_reserve(&c->strip, &c->strip_capacity, n_strip, 1) ||
-        !ef_scratch_reserve(&c->row_at, &c->row_at_capacity, b->n, sizeof *c->row_at) ||
-        !ef_scratch_reserve(&c->left, &c->left_capacity, n_left, sizeof *c->left))
-        return false;
-    memcpy(c->order, c->in_order, rules->n_inputs * sizeof *c->order);
-    int64_t *const all = c->left + (size_t)rules->n_candidates * c->left_stride;
-    for (uint32_t s = 0; rules->of_classes && s < b->n_segments; s++)
-        all[s] = b->segments[s].weight;
-    double best_score = 0.0;
-    const double margin = find_margin(c, b, all);
     const bool from_rows = picks_rows(c, b->n);
     for (size_t i = 0; from_rows && i < b->n; i++)
         c->row_at[i] = c->rows->by_row + b->slots[i] * c->rows->row_bytes;
-    if (constants != NULL && b->n < EF_FEW_ROWS && rules->n_inputs / 16 >= rules->n_candidates)
-        find_constants(c, b, constants);
     /* No later candidate is better than one that leaves one class on each side, or, of two rows,
      * than any; but a tally needs all of them. */
     const double perfect = c->counts_extremes || rules->by_entropy ? 0x1p1000
@@ -408,25 +364,106 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
         for (uint32_t i = 0; i < n; i++) {
             const uint16_t input = c->drawn[i];
             const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
-            ef_split_candidate *const made = &c->candidates[c->n_drawn];
             int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
-            if (!try_column(&s, key, made, left)) {
-                c->skipped[c->n_skipped++] = input;
-                if (constants != NULL)
-                    constants[input / 64] |= (uint64_t)1 << (input % 64);
+            if (!try_column(&s, key, &c->candidates[c->n_drawn], left)) {
+                skip_column(c, input, constants);
                 continue;
             }
-            if (made->n_left >= rules->min_leaf && b->n - made->n_left >= rules->min_leaf) {
-                const double score = score_of(c, b, left, all);
-                if (*best == EF_NO_CANDIDATE || score > best_score + margin) {
-                    *best = c->n_drawn;
-                    best_score = score;
-                }
-            }
-            c->n_drawn++;
-            if (*best != EF_NO_CANDIDATE && best_score >= perfect)
-                return true;
+            let_compete(c, b, of);
+            if (of->best != EF_NO_CANDIDATE && of->best_score >= perfect)
+                return;
         }
     }
+}
+
+/* ---------------------------------------------------------------- all columns at once */
+
+/* Draws all candidates, by the ranges of columns. Returns how many. */
+static uint32_t draw_by_ranges(ef_chooser *c, const ef_bunch *b, uint64_t key,
+                               uint64_t *constants) {
+    const ef_rules *const rules = c->rules;
+    const uint64_t shuffle = ef_node_stream(key, EF_NODE_COLUMNS, 0);
+    uint32_t n_made = 0;
+    for (uint32_t at = 0, n = 0; n_made < rules->n_candidates && at < rules->n_inputs;) {
+        n = draw_columns(c, shuffle, &at, rules->n_candidates - n_made, constants);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint16_t input = c->drawn[i];
+            const strip s = {c, b, &c->rows->formats[input], input, false, NULL};
+            const range r = {c->whole.least[input], c->whole.most[input], false};
+            if (divides(r))
+                make_candidate(&s, key, r, &c->candidates[n_made++]);
+            else
+                skip_column(c, input, constants);
+        }
+    }
+    return n_made;
+}
+
+/* Counts what goes left of each of n candidates. */
+static void count_whole_rows(ef_chooser *c, const ef_bunch *b, uint32_t n) {
+    ef_whole_rows *const w = &c->whole;
+    for (uint32_t k = 0; k < n; k++) {
+        w->limits[c->candidates[k].input] = c->candidates[k].cut;
+        c->candidates[k].n_left = 0;
+    }
+    for (uint32_t s = 0, first = 0; s < b->n_segments; first += b->segments[s++].n_rows) {
+        ef_whole_rows_count(w, c->rows, b->slots + first, b->targets, b->segments[s].n_rows);
+        for (uint32_t k = 0; k < n; k++) {
+            ef_split_candidate *const made = &c->candidates[k];
+            int64_t *const left = c->left + (size_t)k * c->left_stride;
+            left[s] = w->counts[made->input];
+            made->n_left += w->counts[made->input];
+            if (b->targets != NULL)
+                left[1] = w->sums[made->input];
+        }
+    }
+}
+
+/* Counts the rows at both ends of the columns of n candidates. */
+static void count_ends(ef_chooser *c, const ef_bunch *b, uint32_t n) {
+    ef_whole_rows *const w = &c->whole;
+    for (uint32_t k = 0; k < n; k++)
+        w->limits[c->candidates[k].input] = c->candidates[k].lo;
+    ef_whole_rows_count(w, c->rows, b->slots, NULL, b->n);
+    for (uint32_t k = 0; k < n; k++) {
+        c->candidates[k].n_lo = w->counts[c->candidates[k].input];
+        w->limits[c->candidates[k].input] = c->candidates[k].hi - 1;
+    }
+    ef_whole_rows_count(w, c->rows, b->slots, NULL, b->n);
+    for (uint32_t k = 0; k < n; k++)
+        c->candidates[k].n_hi = (uint32_t)b->n - w->counts[c->candidates[k].input];
+}
+
+/* Looks at all columns to draw the candidates, and again to count them. */
+static void try_whole_rows(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constants,
+                           contest *of) {
+    ef_whole_rows_range(&c->whole, c->rows, b->slots, b->n);
+    const uint32_t n = draw_by_ranges(c, b, key, constants);
+    count_whole_rows(c, b, n);
+    if (c->counts_extremes)
+        count_ends(c, b, n);
+    while (c->n_drawn < n)
+        let_compete(c, b, of);
+}
+
+bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constants,
+               uint32_t *best) {
+    const ef_rules *const rules = c->rules;
+    c->n_drawn = c->n_skipped = 0;
+    *best = EF_NO_CANDIDATE;
+    if (!reserve_choice(c, b))
+        return false;
+    memcpy(c->order, c->in_order, rules->n_inputs * sizeof *c->order);
+    int64_t *const all = c->left + (size_t)rules->n_candidates * c->left_stride;
+    for (uint32_t s = 0; rules->of_classes && s < b->n_segments; s++)
+        all[s] = b->segments[s].weight;
+    contest of = {.all = all, .margin = find_margin(c, b, all), .best = EF_NO_CANDIDATE};
+    if (constants != NULL && b->n < EF_FEW_ROWS && rules->n_inputs / 16 >= rules->n_candidates)
+        find_constants(c, b, constants);
+    if (looks_at_whole_rows(c, b))
+        try_whole_rows(c, b, key, constants, &of);
+    else
+        try_columns(c, b, key, constants, &of);
+    *best = of.best;
     return true;
 }

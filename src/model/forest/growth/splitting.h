@@ -9,7 +9,8 @@
 #ifndef EF_SPLITTING_H
 #define EF_SPLITTING_H
 
-#include "base/numbers/wide.h"
+#include "model/forest/growth/scores.h"
+#include "model/forest/growth/whole_rows.h"
 #include "model/forest/trees/decision_tree.h"
 
 /* What the parameters say of splits, and the classes that there are. */
@@ -63,6 +64,8 @@ typedef struct ef_chooser {
     bool counts_extremes;                  /* for tallies */
     const struct ef_sorted_column *sorted; /* of the node, by input (first_rows.h), or NULL */
 
+    ef_whole_rows whole; /* if that is quicker */
+
     uint32_t n_drawn; /* the candidates, in the order in which they were drawn */
     ef_split_candidate *candidates;
     int64_t *left; /* of each candidate: weights that go left, by segment; with targets two numbers,
@@ -92,19 +95,6 @@ void ef_chooser_clear(ef_chooser *chooser);
  * known. False if out of memory. */
 bool ef_choose(ef_chooser *chooser, const ef_bunch *bunch, uint64_t key, uint64_t *constants,
                uint32_t *best);
-
-/* The score of a split of classes: `left` and `all` are weights by class, in the order of classes.
- * And of targets. */
-double ef_score_classes(bool by_entropy, const int64_t *left, const int64_t *all, uint32_t n,
-                        int64_t left_weight, int64_t weight);
-double ef_score_targets(int64_t left_weight, int64_t left_sum, int64_t weight, int64_t sum);
-
-/* How much more than the best so far a later candidate has to score: nothing in a small node. Of
- * classes, where `all` are the weights by class, in the order of classes; and of targets, where
- * `squares` is the sum of weight times the square of the target. */
-double ef_margin_classes(bool by_entropy, const int64_t *all, uint32_t n, int64_t weight,
-                         size_t n_rows);
-double ef_margin_targets(int64_t weight, int64_t sum, ef_i128 squares, size_t n_rows);
 
 /* Whether a node of these rows is a leaf without looking for a split. */
 bool ef_is_leaf(const ef_rules *rules, const ef_bunch *bunch, uint32_t depth);

@@ -3,6 +3,7 @@
 
 #include "base/memory/list.h"
 #include "base/memory/memory.h"
+#include "kernel/kernels.h"
 
 #include <assert.h>
 #include <string.h>
@@ -108,11 +109,13 @@ void ef_slot_set(ef_forest_slots *rows, uint32_t slot, uint32_t input, float val
 
 /* Both blocks of codes, for rows of so many bytes. */
 static bool make_blocks(ef_forest_slots *rows, size_t capacity, size_t row_bytes) {
-    /* A row of 64 bytes should not begin in the middle of a line of the cache. */
-    rows->by_row = ef_alloc_aligned(capacity, row_bytes);
+    /* A row of 64 bytes should not begin in the middle of a line of the cache. Behind the last row
+     * kernels read as many codes as they look at side by side. */
+    const size_t n_behind = row_bytes != 0 ? EF_CODES * sizeof(int32_t) / row_bytes + 1 : 0;
+    rows->by_row = ef_alloc_aligned(capacity + n_behind, row_bytes);
     rows->by_column = ef_alloc_zero(capacity, row_bytes);
     if (rows->by_row != NULL)
-        memset(rows->by_row, 0, capacity * row_bytes);
+        memset(rows->by_row, 0, (capacity + n_behind) * row_bytes);
     rows->capacity = capacity;
     rows->row_bytes = row_bytes;
     return rows->by_row != NULL && rows->by_column != NULL;
