@@ -213,8 +213,7 @@ efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_err
         if (rows->ids == NULL && UINT64_MAX - next_id < rows->n_rows)
             return ef_fail(error, EFFACE_E_LIMIT,
                            "no ids are free above %" PRIu64 "; give each row an id", next_id);
-        if (!ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows,
-                                data->n_rows + rows->n_rows, rows->n_rows))
+        if (!ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows, rows->n_rows))
             return ef_fail_memory(error);
         status = enter_ids(data, rows, &next_id, error);
         if (status != EFFACE_OK)
@@ -388,7 +387,7 @@ efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, siz
     if (status != EFFACE_OK || n_ids == 0)
         return status;
     /* Each makes the id of one row other than its position, of the row that is moved. */
-    return ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows, data->n_rows, n_ids)
+    return ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows, n_ids)
                ? EFFACE_OK
                : ef_fail_memory(error);
 }

@@ -44,11 +44,11 @@ bool ef_row_ids_grow(ef_row_ids *ids, size_t before, size_t capacity) {
     return true;
 }
 
-static bool spell_out(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_after) {
+static bool spell_out(ef_row_ids *ids, size_t capacity, size_t n_rows) {
     uint64_t *const own = ef_alloc_zero(capacity, sizeof *own);
     for (size_t i = 0; own != NULL && i < n_rows; i++)
         own[i] = ef_row_ids_at(ids, i);
-    if (own == NULL || !ef_id_index_reserve(&ids->index, own, n_rows, n_after)) {
+    if (own == NULL || !ef_id_index_reserve(&ids->index, own, n_rows, capacity)) {
         ef_free(own);
         return false;
     }
@@ -76,13 +76,12 @@ static bool reserve_strays(ef_row_ids *ids, size_t capacity, size_t n_strays) {
            ef_id_index_reserve(&ids->by_id, ids->ids, ids->n_strays, n_strays);
 }
 
-bool ef_row_ids_reserve(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_after,
-                        size_t n_changes) {
+bool ef_row_ids_reserve(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_changes) {
     if (ids->own != NULL)
-        return ef_id_index_reserve(&ids->index, ids->own, n_rows, n_after);
+        return ef_id_index_reserve(&ids->index, ids->own, n_rows, capacity);
     const size_t most = n_rows / ROWS_A_STRAY;
     if (ids->n_strays > most || n_changes > most - ids->n_strays)
-        return spell_out(ids, capacity, n_rows, n_after);
+        return spell_out(ids, capacity, n_rows);
     return reserve_strays(ids, capacity, ids->n_strays + n_changes);
 }
 

@@ -34,10 +34,10 @@ void ef_row_ids_free(ef_row_ids *ids);
  * those below `before`. False, and nothing has changed, if out of memory. */
 bool ef_row_ids_grow(ef_row_ids *ids, size_t before, size_t capacity);
 
-/* Makes sure that up to n_changes ids can be set, of up to n_after rows at positions below
- * `capacity`; there are n_rows. False, and nothing has changed, if out of memory. */
-bool ef_row_ids_reserve(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_after,
-                        size_t n_changes);
+/* Makes sure that up to n_changes ids can be set, of rows at positions below `capacity`, so that an
+ * index does not grow row by row; there are n_rows. False, and nothing has changed, if out of memory.
+ */
+bool ef_row_ids_reserve(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_changes);
 
 /* The id of the stray at a position. */
 uint64_t ef_row_ids_of_stray(const ef_row_ids *ids, size_t position);

@@ -1,8 +1,15 @@
-/* All rows of a file as a set, and rows from set to set. */
+/*
+ * All rows of a file as a set, and rows from set to set.
+ *
+ * Rows are read block by block. While one thread has SQLite read the next block, another adds up the
+ * seals of the last one and takes its rows into the set: each has about half of the work.
+ */
 #include "store/rows/stored_rows.h"
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "base/workers/cpu.h"
+#include "base/workers/threads.h"
 #include "data/set/shards.h"
 #include "store/file/transactions.h"
 #include "store/sql/sql.h"
@@ -10,78 +17,208 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- all rows */
+/* ---------------------------------------------------------------- blocks of rows */
 
-/* Reads the next bucket, which must be the one with this number. */
-static efface_status next_bucket(efface_store *store, sqlite3_stmt *statement, uint64_t number,
-                                 ef_bucket *bucket, efface_error *error) {
-    bool row = false;
-    const efface_status status = ef_sql_step(store, statement, &row, error);
-    if (status != EFFACE_OK)
-        return status;
-    if (!row || !ef_sql_has(statement, "iib") ||
-        (uint64_t)sqlite3_column_int64(statement, 0) != number ||
-        !ef_sql_read_sum(statement, 2, &bucket->sum))
-        return ef_store_corrupt(error, "a bucket of rows is invalid");
-    bucket->n_rows = (uint64_t)sqlite3_column_int64(statement, 1);
-    return EFFACE_OK;
+#define BLOCK_ROWS 4096
+#define BLOCK_BYTES ((size_t)256 << 10) /* of values, at most, unless rows are very long */
+
+/* Rows as they stand in the file: one thread reads the next while another verifies these. */
+typedef struct block {
+    size_t n, room;
+    uint64_t *buckets;
+    efface_row *rows;
+    char **texts;
+    unsigned char *values;
+} block;
+
+static bool block_begin(block *b, uint32_t n_columns) {
+    const size_t row_bytes = 4 * (size_t)n_columns, most = BLOCK_BYTES / row_bytes;
+    const size_t room = most > BLOCK_ROWS ? BLOCK_ROWS : most < 16 ? 16 : most;
+    *b = (block){.room = room,
+                 .buckets = ef_alloc(room, sizeof *b->buckets),
+                 .rows = ef_alloc(room, sizeof *b->rows),
+                 .texts = ef_alloc_zero(room, sizeof *b->texts),
+                 .values = ef_alloc(room, row_bytes)};
+    return b->buckets != NULL && b->rows != NULL && b->texts != NULL && b->values != NULL;
 }
 
-/* Rows and buckets side by side; every bucket must be what its rows are. */
-static efface_status load_buckets(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *buckets,
-                                  ef_row_batch *batch, ef_bucket *kept, efface_error *error) {
-    const uint64_t n_buckets = ef_buckets(&store->head);
-    uint64_t n_rows = 0;
-    ef_u128 sum = 0;
-    bool row = true;
-    ef_stored_row found;
-    uint64_t bucket = 0;
-    efface_status status = ef_sql_step(store, rows, &row, error);
-    if (status == EFFACE_OK && row)
-        status = ef_row_read(store, rows, &found, &bucket, error);
-    for (uint64_t b = 0; status == EFFACE_OK && b < n_buckets; b++) {
-        ef_bucket is = {0}, should = {0};
-        while (status == EFFACE_OK && row && bucket == b) {
-            is.n_rows++;
-            is.sum += ef_seal_row(&store->head, &found);
-            status = ef_batch_add(batch, &found, error);
-            EF_THEN(status, ef_sql_step(store, rows, &row, error));
-            if (status == EFFACE_OK && row)
-                status = ef_row_read(store, rows, &found, &bucket, error);
-        }
-        EF_THEN(status, next_bucket(store, buckets, b, &should, error));
-        if (status == EFFACE_OK && (is.n_rows != should.n_rows || is.sum != should.sum))
-            status = ef_store_corrupt(error, "rows do not match their checksum");
-        n_rows += is.n_rows;
-        sum += is.sum;
-        if (kept != NULL)
-            kept[b] = is;
-        if (status == EFFACE_OK && b % 32 == 0)
-            status = ef_store_progress(store, EFFACE_PHASE_READING, b, n_buckets, error);
+static void block_empty(block *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        ef_free(b->texts[i]);
+        b->texts[i] = NULL;
     }
-    if (status == EFFACE_OK && (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
-        status = ef_store_corrupt(error, "its rows do not match their checksum");
+    b->n = 0;
+}
+
+static void block_end(block *b) {
+    block_empty(b);
+    ef_free(b->buckets);
+    ef_free(b->rows);
+    ef_free(b->texts);
+    ef_free(b->values);
+}
+
+/* All rows on their way into a set. */
+typedef struct loading {
+    efface_store *store;
+    sqlite3_stmt *rows;
+    bool more; /* rows to be read */
+    block blocks[2];
+    unsigned next; /* the block that is verified next; the other one is filled */
+    ef_row_batch batch;
+    ef_bucket *buckets, now; /* as they should be; and what was found of the one at `bucket` */
+    uint64_t bucket, n_buckets, n_rows;
+    ef_u128 sum;
+    efface_status statuses[2]; /* of verifying, and of reading */
+    efface_error errors[2];
+} loading;
+
+/* Reads rows into a block, until it is full or none is left. */
+static efface_status fill_block(loading *l, block *b, efface_error *error) {
+    const size_t row_bytes = 4 * (size_t)l->store->head.n_columns;
+    efface_status status = EFFACE_OK;
+    while (l->more && b->n < b->room) {
+        ef_stored_row found;
+        status = ef_sql_step(l->store, l->rows, &l->more, error);
+        if (status == EFFACE_OK && l->more)
+            status = ef_row_read(l->store, l->rows, &found, &b->buckets[b->n], error);
+        if (status != EFFACE_OK || !l->more)
+            break;
+        b->rows[b->n] = found.row;
+        memcpy(b->values + b->n * row_bytes, found.values, row_bytes);
+        b->n++;
+        if (found.text == NULL)
+            continue;
+        char *const text = b->texts[b->n - 1] = ef_alloc(strlen(found.text) + 1, 1);
+        if (text == NULL)
+            return ef_fail_memory(error);
+        memcpy(text, found.text, strlen(found.text) + 1);
+    }
     return status;
 }
 
-/* `kept`, unless it is NULL, has room for all buckets. */
+/* Goes on to a bucket; those before it must be what their rows are. */
+static efface_status go_to_bucket(loading *l, uint64_t bucket, efface_error *error) {
+    for (; l->bucket < bucket; l->bucket++) {
+        const ef_bucket *const should = &l->buckets[l->bucket];
+        if (l->now.n_rows != should->n_rows || l->now.sum != should->sum)
+            return ef_store_corrupt(error, "rows do not match their checksum");
+        l->n_rows += l->now.n_rows;
+        l->sum += l->now.sum;
+        l->now = (ef_bucket){0};
+    }
+    return EFFACE_OK;
+}
+
+/* Takes the rows of a block into the set. */
+static efface_status take_in_block(loading *l, block *b, efface_error *error) {
+    const ef_head *const head = &l->store->head;
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; status == EFFACE_OK && i < b->n; i++) {
+        const ef_stored_row row = {.row = b->rows[i],
+                                   .text = b->texts[i],
+                                   .values = b->values + i * 4 * (size_t)head->n_columns};
+        if (b->buckets[i] < l->bucket || b->buckets[i] >= l->n_buckets)
+            return ef_store_corrupt(error, "a row is in the wrong bucket");
+        status = go_to_bucket(l, b->buckets[i], error);
+        l->now.n_rows++;
+        l->now.sum += ef_seal_row(head, &row);
+        EF_THEN(status, ef_batch_add(&l->batch, &row, error));
+    }
+    block_empty(b);
+    return status;
+}
+
+/* Item 0 is the block that was read, item 1 the one that comes. */
+static void work_on_both(void *context, unsigned worker, size_t first, size_t last) {
+    loading *const l = context;
+    (void)worker;
+    for (size_t i = first; i < last; i++)
+        l->statuses[i] = i == 0 ? take_in_block(l, &l->blocks[l->next], &l->errors[0])
+                                : fill_block(l, &l->blocks[1 - l->next], &l->errors[1]);
+}
+
+/* ---------------------------------------------------------------- all rows */
+
+/* Reads all buckets as they should be. */
+static efface_status read_buckets(efface_store *store, ef_bucket *buckets, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT number, n_rows, sum FROM buckets ORDER BY number", &statement, error);
+    for (uint64_t b = 0; status == EFFACE_OK && b < ef_buckets(&store->head); b++) {
+        bool row = false;
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK)
+            break;
+        if (!row || !ef_sql_has(statement, "iib") ||
+            (uint64_t)sqlite3_column_int64(statement, 0) != b ||
+            !ef_sql_read_sum(statement, 2, &buckets[b].sum))
+            status = ef_store_corrupt(error, "a bucket of rows is invalid");
+        else
+            buckets[b].n_rows = (uint64_t)sqlite3_column_int64(statement, 1);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* Reads and verifies block after block, on two threads if there are many rows. */
+static efface_status load_blocks(loading *l, efface_error *error) {
+    const uint64_t n_rows = l->store->head.n_rows;
+    ef_pool *const pool = ef_pool_create(n_rows > 2 * BLOCK_ROWS && ef_cpu_count() > 1 ? 2 : 1);
+    efface_status status = pool != NULL ? EFFACE_OK : ef_fail_memory(error);
+    EF_THEN(status, fill_block(l, &l->blocks[0], error));
+    while (status == EFFACE_OK && l->blocks[l->next].n != 0) {
+        ef_pool_run(pool, 2, 1, work_on_both, l);
+        for (unsigned i = 0; status == EFFACE_OK && i < 2; i++) {
+            status = l->statuses[i];
+            if (status != EFFACE_OK && error != NULL)
+                *error = l->errors[i];
+        }
+        l->next = 1 - l->next;
+        EF_THEN(status,
+                ef_store_progress(l->store, EFFACE_PHASE_READING, l->n_rows, n_rows, error));
+    }
+    ef_pool_free(pool);
+    EF_THEN(status, go_to_bucket(l, l->n_buckets, error));
+    return status == EFFACE_OK && (l->n_rows != n_rows || l->sum != l->store->head.rows_sum)
+               ? ef_store_corrupt(error, "its rows do not match their checksum")
+               : status;
+}
+
+/* `kept`, unless it is NULL, is handed all buckets. */
 static efface_status load_rows(efface_store *store, const uint32_t *columns, uint32_t n_columns,
-                               bool with_texts, ef_found *found, ef_bucket *kept,
+                               bool with_texts, ef_found *found, ef_bucket **kept,
                                efface_error *error) {
-    sqlite3_stmt *rows = NULL, *sums = NULL;
-    ef_row_batch batch;
-    efface_status status = ef_batch_begin(&batch, store, columns, n_columns, with_texts, error);
+    loading *const l = ef_alloc_zero(1, sizeof *l);
+    if (l == NULL)
+        return ef_fail_memory(error);
+    l->store = store;
+    l->more = true;
+    l->n_buckets = ef_buckets(&store->head);
+    l->buckets = ef_alloc((size_t)l->n_buckets, sizeof *l->buckets);
+    const bool room = block_begin(&l->blocks[0], store->head.n_columns) &
+                      block_begin(&l->blocks[1], store->head.n_columns);
+    efface_status status = ef_batch_begin(&l->batch, store, columns, n_columns, with_texts, error);
+    if (status == EFFACE_OK && (!room || l->buckets == NULL))
+        status = ef_fail_memory(error);
     /* In a damaged store this number may be far too large. */
     if (status == EFFACE_OK)
-        (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
+        (void)ef_data_reserve(l->batch.found.data, (size_t)store->head.n_rows, NULL);
     EF_THEN(status, ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
-                                   &rows, error));
-    EF_THEN(status, ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
-                                   &sums, error));
-    EF_THEN(status, load_buckets(store, rows, sums, &batch, kept, error));
-    (void)sqlite3_finalize(rows);
-    (void)sqlite3_finalize(sums);
-    return ef_batch_end(&batch, store, status, found, error);
+                                   &l->rows, error));
+    EF_THEN(status, read_buckets(store, l->buckets, error));
+    EF_THEN(status, load_blocks(l, error));
+    (void)sqlite3_finalize(l->rows);
+    status = ef_batch_end(&l->batch, store, status, found, error);
+    if (status == EFFACE_OK && kept != NULL) {
+        *kept = l->buckets;
+        l->buckets = NULL;
+    }
+    ef_free(l->buckets);
+    block_end(&l->blocks[0]);
+    block_end(&l->blocks[1]);
+    ef_free(l);
+    return status;
 }
 
 efface_status ef_rows_load_texts(efface_store *store, ef_found *found, efface_error *error) {
@@ -91,19 +228,11 @@ efface_status ef_rows_load_texts(efface_store *store, ef_found *found, efface_er
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, ef_bucket **buckets, efface_error *error) {
     ef_found found = {NULL, NULL, 0};
-    ef_bucket *const kept =
-        buckets != NULL ? ef_alloc((size_t)ef_buckets(&store->head), sizeof *kept) : NULL;
-    if (buckets != NULL && kept == NULL)
-        return ef_fail_memory(error);
-    const efface_status status = load_rows(store, columns, n_columns, false, &found, kept, error);
-    if (status != EFFACE_OK) {
-        ef_free(kept);
-        return status;
-    }
-    *out = found.data;
-    if (buckets != NULL)
-        *buckets = kept;
-    return EFFACE_OK;
+    const efface_status status =
+        load_rows(store, columns, n_columns, false, &found, buckets, error);
+    if (status == EFFACE_OK)
+        *out = found.data;
+    return status;
 }
 
 /* ---------------------------------------------------------------- from set to set */

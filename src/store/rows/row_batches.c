@@ -24,9 +24,11 @@ efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_store
                 .label = EFFACE_NO_LABEL},
         .values = values.bytes,
     };
-    const efface_status status = ef_sql_text(store, statement, 5, &row->text, error);
-    if (status != EFFACE_OK)
-        return status;
+    if (sqlite3_column_type(statement, 5) != SQLITE_NULL) {
+        const efface_status status = ef_sql_text(store, statement, 5, &row->text, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
     if (sqlite3_column_type(statement, 2) != SQLITE_NULL)
         row->row.owner = (uint64_t)sqlite3_column_int64(statement, 2);
     if (sqlite3_column_type(statement, 4) != SQLITE_NULL)
@@ -111,10 +113,10 @@ static efface_status batch_keep_text(ef_row_batch *b, const char *text, efface_e
 efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_error *error) {
     float *const values = b->values + b->n * b->n_columns;
     for (uint32_t j = 0; j < b->n_columns; j++) {
-        ef_decoder reader = {.bytes =
-                                 row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j),
-                             .n_bytes = 4};
-        const uint32_t bits = ef_read_u32(&reader);
+        const unsigned char *const at =
+            row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j);
+        const uint32_t bits =
+            (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
         memcpy(&values[j], &bits, sizeof bits);
         /* A row that leaves is taken out of sums by the bytes that a set has of it. */
         if (values[j] != values[j] && bits != EF_MISSING_BITS)
