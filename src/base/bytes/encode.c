@@ -5,6 +5,23 @@
 
 #include <string.h>
 
+static void give_room(ef_writer *writer, size_t capacity) {
+    unsigned char *const larger = ef_realloc(writer->bytes, capacity, 1);
+    if (larger == NULL) {
+        writer->failed = true;
+        return;
+    }
+    writer->bytes = larger;
+    writer->capacity = capacity;
+}
+
+void ef_write_reserve(ef_writer *writer, size_t n_more) {
+    size_t wanted = 0;
+    writer->failed |= !ef_add_size(writer->n_bytes, n_more, &wanted);
+    if (!writer->failed && wanted > writer->capacity)
+        give_room(writer, wanted);
+}
+
 void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes) {
     if (writer->failed || n_bytes == 0)
         return;
@@ -13,17 +30,11 @@ void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes) {
         writer->failed = true;
         return;
     }
-    if (wanted > writer->capacity) {
-        size_t capacity = writer->capacity + writer->capacity / 2;
-        capacity = capacity > wanted ? capacity : wanted + 64;
-        unsigned char *const larger = ef_realloc(writer->bytes, capacity, 1);
-        if (larger == NULL) {
-            writer->failed = true;
-            return;
-        }
-        writer->bytes = larger;
-        writer->capacity = capacity;
-    }
+    const size_t generous = writer->capacity + writer->capacity / 2;
+    if (wanted > writer->capacity)
+        give_room(writer, generous > wanted ? generous : wanted + 64);
+    if (writer->failed)
+        return;
     memcpy(writer->bytes + writer->n_bytes, bytes, n_bytes);
     writer->n_bytes = wanted;
 }

@@ -27,6 +27,9 @@ typedef struct ef_writer {
     ef_cuts *kept; /* or NULL: everything is written */
 } ef_writer;
 
+/* Room for so many bytes more, so that they are not moved while it grows. */
+void ef_write_reserve(ef_writer *writer, size_t n_more);
+
 void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes);
 void ef_write_u32(ef_writer *writer, uint32_t value);
 void ef_write_u64(ef_writer *writer, uint64_t value);

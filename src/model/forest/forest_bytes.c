@@ -379,34 +379,6 @@ static uint64_t skip_top(ef_decoder *r, bool of_classes) {
     return branches;
 }
 
-static size_t skip_short(const unsigned char *bytes, size_t n_bytes, size_t at) {
-    while (at < n_bytes && bytes[at] > 0x7F)
-        at++;
-    return at + 1;
-}
-
-/* Every byte of a branch that changes is passed here, some of them several times. */
-size_t ef_forest_subtree_bytes(const unsigned char *bytes, size_t n_bytes, bool of_classes) {
-    size_t at = 0, n_open = 1;
-    while (n_open != 0 && at < n_bytes) {
-        const unsigned kind = bytes[at] & 3;
-        if (kind == EF_THRESHOLD || kind == EF_CATEGORIES) {
-            at = skip_short(bytes, n_bytes, at) + 4;
-            n_open++;
-        } else if (kind != EF_LEAF) {
-            return SIZE_MAX;
-        } else {
-            ef_decoder head = {.bytes = bytes + at, .n_bytes = n_bytes - at};
-            uint64_t n = of_classes ? 2 * (ef_read_short(&head) >> 2) : 1;
-            for (at = skip_short(bytes, n_bytes, at); n != 0 && at < n_bytes; n--)
-                at = skip_short(bytes, n_bytes, at);
-            at = n != 0 ? SIZE_MAX : at;
-            n_open--;
-        }
-    }
-    return n_open == 0 && at <= n_bytes ? at : SIZE_MAX;
-}
-
 static void skip_branch(ef_decoder *r, bool of_classes) {
     const size_t n = ef_forest_subtree_bytes(r->bytes, r->n_bytes, of_classes);
     r->failed |= n == SIZE_MAX;

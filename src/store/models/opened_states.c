@@ -19,6 +19,11 @@
 
 static efface_status read_section(ef_sections *sections, size_t section, ef_decoder *bytes,
                                   efface_error *error);
+static efface_status copy_section(ef_sections *sections, size_t section, unsigned char **bytes,
+                                  size_t *n_bytes, efface_error *error);
+static efface_status verify_section(const ef_sections *sections, size_t section,
+                                    const unsigned char *bytes, size_t n_bytes,
+                                    efface_error *error);
 
 void ef_opened_free(ef_opened *o) {
     if (o == NULL)
@@ -26,6 +31,7 @@ void ef_opened_free(ef_opened *o) {
     for (size_t i = 0; o->parts != NULL && i < o->layout.n_parts; i++)
         ef_free(o->parts[i]);
     ef_free(o->parts);
+    (void)sqlite3_finalize(o->reading);
     ef_free(o->joined.bytes);
     ef_state_free(&o->layout);
     ef_state_index_free(&o->index);
@@ -90,7 +96,10 @@ efface_status ef_opened_make(efface_store *store, int64_t number, ef_decoder fir
     efface_status status = ef_state_index_read(store, number, &o->index, error);
     const bool there = o->index.n_bytes != 0;
     if (status == EFFACE_OK && there) {
-        o->sections = (ef_sections){.n = o->index.cuts.n + 1, .read = read_section};
+        o->sections = (ef_sections){.n = o->index.cuts.n + 1,
+                                    .read = read_section,
+                                    .copy = copy_section,
+                                    .verify = verify_section};
         status = check_index_length(o, sum, error);
         EF_THEN(status, ef_state_lay_out(o->index.n_bytes, &o->index.cuts, &o->index.pieces,
                                          &o->layout, error));
@@ -120,50 +129,91 @@ static size_t part_with(const ef_state *layout, size_t at) {
 }
 
 static efface_status read_part(ef_opened *o, size_t i, efface_error *error) {
-    return o->parts[i] != NULL
-               ? EFFACE_OK
-               : ef_part_read(o->store, o->number, &o->layout.parts[i], &o->parts[i], error);
+    return o->parts[i] != NULL ? EFFACE_OK
+                               : ef_part_read(o->store, &o->reading, o->number, &o->layout.parts[i],
+                                              &o->parts[i], error);
 }
 
-static efface_status read_section(ef_sections *sections, size_t section, ef_decoder *bytes,
+/* Hands out the bytes of a section where they are in one part; else copies them to `to`. */
+static efface_status join_section(ef_opened *o, size_t section, ef_writer *to, ef_decoder *bytes,
                                   efface_error *error) {
-    ef_opened *const o = (ef_opened *)(void *)sections;
     const size_t begin = ef_section_begin(&o->index, section),
                  end = ef_section_begin(&o->index, section + 1);
-    unsigned char digest[EFFACE_DIGEST_BYTES];
     *bytes = (ef_decoder){.bytes = (const unsigned char *)""};
     if (begin == end)
         return EFFACE_OK;
     size_t i = part_with(&o->layout, begin);
     const ef_state_part *part = &o->layout.parts[i];
     efface_status status = read_part(o, i, error);
+    bytes->n_bytes = end - begin;
     if (status == EFFACE_OK && end <= part->begin + part->n_bytes) {
         bytes->bytes = o->parts[i] + (begin - part->begin);
-    } else {
-        o->joined.n_bytes = 0;
-        for (size_t at = begin; status == EFFACE_OK && at < end; i++) {
-            part = &o->layout.parts[i];
-            status = read_part(o, i, error);
-            const size_t last =
-                part->begin + part->n_bytes < end ? part->begin + part->n_bytes : end;
-            if (status == EFFACE_OK)
-                ef_write_bytes(&o->joined, o->parts[i] + (at - part->begin), last - at);
-            at = last;
-        }
-        if (status == EFFACE_OK && o->joined.failed)
-            status = ef_fail_memory(error);
-        bytes->bytes = o->joined.bytes;
+        return EFFACE_OK;
     }
-    bytes->n_bytes = end - begin;
-    if (status != EFFACE_OK || section == 0)
-        return status;
-    ef_digest(bytes->bytes, bytes->n_bytes, digest);
+    to->n_bytes = 0;
+    ef_write_reserve(to, end - begin);
+    for (size_t at = begin; status == EFFACE_OK && at < end; i++) {
+        part = &o->layout.parts[i];
+        status = read_part(o, i, error);
+        const size_t last = part->begin + part->n_bytes < end ? part->begin + part->n_bytes : end;
+        if (status == EFFACE_OK)
+            ef_write_bytes(to, o->parts[i] + (at - part->begin), last - at);
+        at = last;
+    }
+    bytes->bytes = to->bytes;
+    return status == EFFACE_OK && to->failed ? ef_fail_memory(error) : status;
+}
+
+/* The first section is verified with the digest of the state, and empty ones have no digest. */
+static efface_status verify_section(const ef_sections *sections, size_t section,
+                                    const unsigned char *bytes, size_t n_bytes,
+                                    efface_error *error) {
+    const ef_opened *const o = (const ef_opened *)(const void *)sections;
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    if (section == 0 || n_bytes == 0)
+        return EFFACE_OK;
+    ef_digest(bytes, n_bytes, digest);
     return memcmp(digest, o->index.digests + (section - 1) * sizeof digest, sizeof digest) == 0
                ? EFFACE_OK
                : ef_store_corrupt(error, "the state of a model does not match its digest");
 }
 
+static efface_status read_section(ef_sections *sections, size_t section, ef_decoder *bytes,
+                                  efface_error *error) {
+    ef_opened *const o = (ef_opened *)(void *)sections;
+    const efface_status status = join_section(o, section, &o->joined, bytes, error);
+    return status == EFFACE_OK
+               ? verify_section(sections, section, bytes->bytes, bytes->n_bytes, error)
+               : status;
+}
+
+static efface_status copy_section(ef_sections *sections, size_t section, unsigned char **bytes,
+                                  size_t *n_bytes, efface_error *error) {
+    ef_writer to = {0};
+    ef_decoder found;
+    efface_status status = join_section((ef_opened *)(void *)sections, section, &to, &found, error);
+    if (status == EFFACE_OK && to.bytes == NULL) {
+        ef_write_bytes(&to, found.bytes, found.n_bytes);
+        ef_write_reserve(&to, 1); /* of an empty section, too */
+        status = to.failed ? ef_fail_memory(error) : EFFACE_OK;
+    }
+    *bytes = to.bytes;
+    *n_bytes = to.n_bytes;
+    if (status != EFFACE_OK) {
+        ef_free(to.bytes);
+        *bytes = NULL;
+    }
+    return status;
+}
+
 /* ---------------------------------------------------------------- changing */
+
+size_t ef_opened_bytes_read(const ef_opened *o) {
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < o->layout.n_parts; i++)
+        n_bytes += o->parts[i] != NULL ? o->layout.parts[i].n_bytes : 0;
+    return n_bytes;
+}
 
 void ef_opened_change_free(ef_opened_change *change) {
     ef_state_index_free(&change->index);
@@ -276,6 +326,8 @@ efface_status ef_opened_follow(ef_opened *o, const ef_writer *w, ef_opened_chang
     collected before = {.room = 0}, after = {.room = 0};
     bool *const kept = ef_alloc_zero(w->cuts->n + 1, sizeof *kept);
     *change = (ef_opened_change){.index = {.n_bytes = 0}};
+    ef_write_reserve(&before.bytes, ef_opened_bytes_read(o));
+    ef_write_reserve(&after.bytes, ef_opened_bytes_read(o) + EF_PART_BYTES);
     efface_status status = kept != NULL ? ef_state_index_make(w, &o->index, &change->index, error)
                                         : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < w->kept->n; i++)

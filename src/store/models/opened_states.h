@@ -14,6 +14,7 @@ typedef struct ef_opened {
     ef_state_index index;
     ef_state layout;       /* its parts, without the bytes */
     unsigned char **parts; /* their bytes, or NULL: not read yet */
+    sqlite3_stmt *reading; /* of parts, or NULL */
     ef_writer joined;      /* the section that was handed out last, if it is of several parts */
 } ef_opened;
 
@@ -24,6 +25,9 @@ efface_status ef_opened_make(efface_store *store, int64_t number, ef_decoder fir
                              const unsigned char digest[EFFACE_DIGEST_BYTES], ef_opened **opened,
                              efface_error *error);
 void ef_opened_free(ef_opened *opened);
+
+/* How many bytes of its parts were read: those that may be written again. */
+size_t ef_opened_bytes_read(const ef_opened *opened);
 
 /* What becomes of a state of which sections were written, and others kept: its index and its parts
  * without bytes; and, with their bytes, the parts that may change as they are and as they will be,

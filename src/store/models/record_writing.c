@@ -53,6 +53,8 @@ static efface_status encode_state(const ef_record *record, const efface_model *m
     ef_writer w = {.cuts = &cuts, .kept = record->opened != NULL ? &kept : NULL};
     efface_status status = EFFACE_OK;
     *change = (ef_opened_change){.index = {.n_bytes = 0}};
+    if (record->opened != NULL)
+        ef_write_reserve(&w, ef_opened_bytes_read(record->opened) + EF_PART_BYTES);
     model->family->write(&w, model->state);
     if (w.failed)
         status = ef_fail_memory(error);

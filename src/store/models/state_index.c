@@ -21,6 +21,8 @@
 #include "base/bytes/digest.h"
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "base/workers/cpu.h"
+#include "base/workers/threads.h"
 #include "store/models/state_parts.h"
 #include "store/sql/sql.h"
 
@@ -89,31 +91,65 @@ static bool is_kept(const ef_writer *writer, size_t section, size_t *next) {
     return kept;
 }
 
+/* Where a section of a writer begins; and that behind the last. */
+static size_t written_begin(const ef_writer *writer, size_t section) {
+    return section == 0                 ? 0
+           : section <= writer->cuts->n ? writer->cuts->at[section - 1]
+                                        : writer->n_bytes;
+}
+
+typedef struct digesting {
+    const ef_writer *writer;
+    unsigned char *digests; /* of the sections but for the first */
+} digesting;
+
+static void digest_some(void *context, unsigned worker, size_t first, size_t last) {
+    const digesting *const d = context;
+    unsigned char none[EFFACE_DIGEST_BYTES];
+    (void)worker;
+    ef_digest("", 0, none);
+    for (size_t i = first; i < last; i++) {
+        const size_t begin = written_begin(d->writer, i + 1),
+                     n_bytes = written_begin(d->writer, i + 2) - begin;
+        unsigned char *const digest = d->digests + i * EFFACE_DIGEST_BYTES;
+        if (n_bytes == 0)
+            memcpy(digest, none, sizeof none);
+        else
+            ef_digest(d->writer->bytes + begin, n_bytes, digest);
+    }
+}
+
+#define MUCH ((size_t)1 << 20) /* bytes that are worth a second thread */
+
+/* The digests of sections that were written; what comes out for the others is of no meaning. */
+static bool digest_written(const ef_writer *writer, unsigned char *digests) {
+    digesting d = {writer, digests};
+    ef_pool *const pool = ef_pool_create(writer->n_bytes > MUCH && ef_cpu_count() > 1 ? 2 : 1);
+    if (pool != NULL)
+        ef_pool_run(pool, writer->cuts->n, 16, digest_some, &d);
+    ef_pool_free(pool);
+    return pool != NULL;
+}
+
 efface_status ef_state_index_make(const ef_writer *writer, const ef_state_index *before,
                                   ef_state_index *index, efface_error *error) {
     const size_t n = writer->cuts->n;
     ef_state_index made = {.digests = ef_alloc(n, EFFACE_DIGEST_BYTES)};
-    unsigned char none[EFFACE_DIGEST_BYTES];
-    bool fits = made.digests != NULL;
+    bool fits = made.digests != NULL && digest_written(writer, made.digests);
     size_t next = 0;
-    ef_digest("", 0, none);
     for (size_t s = 0; fits && s <= n; s++) {
-        const size_t begin = s != 0 ? writer->cuts->at[s - 1] : 0;
-        size_t length = (s < n ? writer->cuts->at[s] : writer->n_bytes) - begin;
-        unsigned char *const digest = s != 0 ? made.digests + (s - 1) * EFFACE_DIGEST_BYTES : NULL;
+        const size_t begin = written_begin(writer, s);
+        size_t length = written_begin(writer, s + 1) - begin;
         if (s != 0 && !ef_cuts_add(&made.cuts, made.n_bytes)) {
             fits = false;
             break;
         }
         if (is_kept(writer, s, &next)) {
             length = ef_section_begin(before, s + 1) - ef_section_begin(before, s);
-            memcpy(digest, before->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
+            memcpy(made.digests + (s - 1) * EFFACE_DIGEST_BYTES,
+                   before->digests + (s - 1) * EFFACE_DIGEST_BYTES, EFFACE_DIGEST_BYTES);
             fits = keep_pieces(&made.pieces, before, s, made.n_bytes);
         } else {
-            if (digest != NULL && length == 0)
-                memcpy(digest, none, sizeof none);
-            else if (digest != NULL)
-                ef_digest(writer->bytes + begin, length, digest);
             fits = add_pieces(&made.pieces, writer->bytes + begin, length, made.n_bytes);
         }
         made.n_bytes += length;

@@ -228,34 +228,36 @@ ef_decoder ef_state_first(const ef_state *state) {
                : (ef_decoder){.bytes = (const unsigned char *)""};
 }
 
-efface_status ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
-                           unsigned char **bytes, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
+/* A copy of the bytes of a part that a statement is at. */
+static efface_status copy_part(sqlite3_stmt *statement, const ef_state_part *part,
+                               unsigned char **bytes, efface_error *error) {
+    ef_decoder found = ef_sql_bytes(statement, 0);
+    if (!ef_sql_has(statement, "b") || found.n_bytes != part->n_bytes)
+        return ef_store_corrupt(error,
+                                "a part of the state of a model is of the wrong kind, or has "
+                                "the wrong length");
+    *bytes = ef_alloc(part->n_bytes, 1);
+    if (*bytes == NULL)
+        return ef_fail_memory(error);
+    ef_read_bytes(&found, *bytes, part->n_bytes);
+    return EFFACE_OK;
+}
+
+efface_status ef_part_read(efface_store *store, sqlite3_stmt **statement, int64_t number,
+                           const ef_state_part *part, unsigned char **bytes, efface_error *error) {
     bool row = false;
     efface_status status =
-        ef_sql_prepare(store, "SELECT bytes FROM states WHERE number = ?", &statement, error);
-    if (status == EFFACE_OK) {
-        (void)sqlite3_bind_int64(statement, 1, ef_part_number(number, part->place));
-        status = ef_sql_step(store, statement, &row, error);
-    }
-    if (status == EFFACE_OK && !row)
-        status = ef_store_corrupt(error, "a part of the state of a model is missing");
-    if (status == EFFACE_OK) {
-        ef_decoder found = ef_sql_bytes(statement, 0);
-        *bytes = ef_alloc(part->n_bytes, 1);
-        if (*bytes == NULL)
-            status = ef_fail_memory(error);
-        else if (!ef_sql_has(statement, "b") || found.n_bytes != part->n_bytes)
-            status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind, "
-                                             "or has the wrong length");
-        else
-            ef_read_bytes(&found, *bytes, part->n_bytes);
-        if (status != EFFACE_OK) {
-            ef_free(*bytes);
-            *bytes = NULL;
-        }
-    }
-    (void)sqlite3_finalize(statement);
+        *statement == NULL
+            ? ef_sql_prepare(store, "SELECT bytes FROM states WHERE number = ?", statement, error)
+            : EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    (void)sqlite3_bind_int64(*statement, 1, ef_part_number(number, part->place));
+    status = ef_sql_step(store, *statement, &row, error);
+    if (status == EFFACE_OK)
+        status = row ? copy_part(*statement, part, bytes, error)
+                     : ef_store_corrupt(error, "a part of the state of a model is missing");
+    (void)sqlite3_reset(*statement);
     return status;
 }
 

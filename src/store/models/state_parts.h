@@ -5,6 +5,7 @@
 #include "base/bytes/encode.h"
 #include "store/seals/head.h"
 
+#include <sqlite3.h>
 #include <stddef.h>
 
 /* The most bytes of a part. Pages of a part that do not change are not written, so smaller ones
@@ -53,11 +54,12 @@ ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *sta
 ef_decoder ef_state_first(const ef_state *state);
 
 /* Where a part stands, and the last one that a model may have; and the bytes of one that is not the
- * first. Release them with ef_free. */
+ * first, to be released with ef_free. The statement begins as NULL, reads many parts, and is
+ * finalized by the caller. */
 int64_t ef_part_number(int64_t model, uint64_t place);
 int64_t ef_last_part_number(int64_t model);
-efface_status ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
-                           unsigned char **bytes, efface_error *error);
+efface_status ef_part_read(efface_store *store, sqlite3_stmt **statement, int64_t number,
+                           const ef_state_part *part, unsigned char **bytes, efface_error *error);
 
 /* Reads the state of the model with a number, whose parts must have that sum; or writes it where
  * `before` is, without its first part; or takes it out. */

@@ -2,7 +2,7 @@
  * All rows of a file as a set, and rows from set to set.
  *
  * Rows are read block by block. While one thread has SQLite read the next block, another adds up the
- * seals of the last one and takes its rows into the set: each has about half of the work.
+ * seals of the last one and takes its rows into the set.
  */
 #include "store/rows/stored_rows.h"
 

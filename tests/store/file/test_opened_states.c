@@ -23,14 +23,17 @@
 /* Parts after the first are read one by one, or all together. */
 static unsigned n_read, n_whole;
 
-efface_status __real_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
-                                  unsigned char **bytes, efface_error *error);
-efface_status __wrap_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
-                                  unsigned char **bytes, efface_error *error);
-efface_status __wrap_ef_part_read(efface_store *store, int64_t number, const ef_state_part *part,
-                                  unsigned char **bytes, efface_error *error) {
+efface_status __real_ef_part_read(efface_store *store, sqlite3_stmt **statement, int64_t number,
+                                  const ef_state_part *part, unsigned char **bytes,
+                                  efface_error *error);
+efface_status __wrap_ef_part_read(efface_store *store, sqlite3_stmt **statement, int64_t number,
+                                  const ef_state_part *part, unsigned char **bytes,
+                                  efface_error *error);
+efface_status __wrap_ef_part_read(efface_store *store, sqlite3_stmt **statement, int64_t number,
+                                  const ef_state_part *part, unsigned char **bytes,
+                                  efface_error *error) {
     n_read++;
-    return __real_ef_part_read(store, number, part, bytes, error);
+    return __real_ef_part_read(store, statement, number, part, bytes, error);
 }
 
 efface_status __real_ef_state_read(efface_store *store, int64_t number, ef_decoder first,
@@ -86,13 +89,13 @@ static efface_data *many_rows(uint64_t first, size_t n) {
 static const char *const names[] = {"classes", "target", "some", "poisson"};
 #define N_FORESTS (sizeof names / sizeof names[0])
 
-static uint32_t n_trees = 6;
+static uint32_t n_trees = 6, n_threads = 1;
 
 static efface_forest_params forest_params(size_t i) {
     efface_forest_params params;
     efface_forest_params_init(&params);
     params.common.seed = 7 + i;
-    params.common.n_threads = 1;
+    params.common.n_threads = n_threads;
     params.n_trees = n_trees;
     params.target = i == 1 || i == 3 ? TARGET : EFFACE_NO_COLUMN;
     params.bound = params.target == TARGET ? 1000.0 : 0.0;
@@ -225,6 +228,35 @@ static void long_branches_have_pieces(void **state) {
     store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     check_whole(store);
     efface_store_close(store);
+}
+
+/* So many bytes are read that several threads verify them: rows that share branches, and ways. */
+static void threads_share_branches(void **state) {
+    (void)state;
+    uint64_t ids[300];
+    for (size_t i = 0; i < 300; i++)
+        ids[i] = 11 * i;
+    n_trees = 20;
+    n_threads = 3;
+    efface_store *store = make_forests(MANY, 1, 1);
+    efface_store_close(store);
+    image whole = read_image(in_folder(STORE));
+    store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    REQUIRE_OK(forget_ids(store, ids, 300, EFFACE_MISSING_FAIL, NULL, error));
+    check_whole(store);
+    efface_store_close(store);
+    write_image(in_folder(STORE), whole.bytes, whole.n_bytes);
+    run_sql(in_folder(STORE),
+            "UPDATE states SET bytes = CAST(substr(bytes, 1, 700) || CASE substr(bytes, 701, 1)"
+            " WHEN x'18' THEN x'19' ELSE x'18' END || substr(bytes, 702) AS BLOB)"
+            " WHERE number & 8388607 > 0 AND length(bytes) > 1000"); /* branches only */
+    store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    REFUSED(EFFACE_E_CORRUPT, "does not match its digest",
+            forget_ids(store, ids, 300, EFFACE_MISSING_FAIL, NULL, error));
+    efface_store_close(store);
+    free(whole.bytes);
+    n_trees = 6;
+    n_threads = 1;
 }
 
 static const unsigned char *find_bytes(const image *in, const unsigned char *bytes, size_t n) {
@@ -394,6 +426,7 @@ int main(void) {
         cmocka_unit_test(many_trees_make_fresh_forests),
         cmocka_unit_test(little_is_read),
         cmocka_unit_test(long_branches_have_pieces),
+        cmocka_unit_test(threads_share_branches),
         cmocka_unit_test(nothing_is_left_of_what_changed),
         cmocka_unit_test(a_damaged_index_is_found),
         cmocka_unit_test(a_damaged_length_is_damage),
