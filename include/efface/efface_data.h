@@ -145,7 +145,7 @@ EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);
 
-/* Reorders the columns, with their names and offsets: column j becomes the former column source[j].
+/* Reorders the columns, with their names, types and offsets: column j becomes the former column source[j].
  * Cost O(n_rows * n_columns). Errors: EFFACE_E_ARGUMENT unless each column comes once;
  * EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_data_order_columns(efface_data *data, const uint32_t *source,
@@ -156,6 +156,36 @@ EFFACE_API efface_status efface_data_order_columns(efface_data *data, const uint
  * numbers refuses texts, and the other way round: 77 and "77" would be two people. */
 EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners);
 EFFACE_API void efface_data_get_kinds(const efface_data *data, efface_ids *ids, efface_ids *owners);
+
+/* ------------------------------------------------------------------ data: types */
+
+/* What the numbers of a column stand for. A set holds numbers in any case, and models know nothing
+ * of types: they say how a file is read, and how a value is shown. */
+typedef enum efface_column_type {
+    EFFACE_TYPE_NUMBER = 0,
+    EFFACE_TYPE_TRUTH = 1, /* 1 for true, t, yes; 0 for false, f, no; in capitals or not */
+    EFFACE_TYPE_DATE = 2,  /* days since 1970, for dates of ISO 8601: 2024-02-29 */
+    EFFACE_TYPE_TIME = 3,  /* seconds since 1970 in UTC, for times of ISO 8601:
+                              2024-02-29T12:30:00.5+01:00, 2024-02-29 12:30; and for dates. Large
+                              numbers: give the column an offset */
+    EFFACE_TYPE_COMMA = 4  /* numbers that have a comma in the place of the point: 3,14 */
+} efface_column_type;
+
+/* Gives each column of a set its type: n_columns of them, or NULL for numbers. Errors:
+ * EFFACE_E_ARGUMENT; EFFACE_E_MEMORY. */
+EFFACE_API efface_status efface_data_set_types(efface_data *data, const efface_column_type *types,
+                                               efface_error *error);
+
+/* Returns the n_columns types, or NULL if all are numbers. Valid until the set is released or gets
+ * other types. */
+EFFACE_API const efface_column_type *efface_data_types(const efface_data *data);
+
+/* Writes the text of a truth value, a date or a time that a set holds, so that it is this value when
+ * it is read again; times in UTC, to the microsecond. Returns 0 if there is no such text: show the
+ * number. */
+#define EFFACE_TYPE_TEXT 40
+EFFACE_API int efface_type_write(efface_column_type type, float value, double offset,
+                                 char text[EFFACE_TYPE_TEXT]);
 
 /* ------------------------------------------------------------------ data: offsets */
 

@@ -79,7 +79,7 @@ typedef enum efface_header {
 
 #define EFFACE_HASH_KEY_BYTES 16
 
-/* The offset of a column of values in a file. */
+/* The offset of a column of values in a file. One of a column that is not read is passed over. */
 typedef struct efface_offset {
     const char *column; /* its name, or its number among the columns of values, from 1 */
     uint32_t place;     /* if not 0: its number from 1, which counts where the file or `column` has
@@ -94,6 +94,13 @@ typedef struct efface_category {
     const char *column; /* as in efface_offset */
     uint32_t place;
 } efface_category;
+
+/* A column of values that has a type: its fields are of that type, or missing. */
+typedef struct efface_typed_column {
+    const char *column; /* as in efface_offset */
+    uint32_t place;
+    efface_column_type type;
+} efface_typed_column;
 
 /* How to read a file. Fill it with efface_load_options_init, then change what differs. Names of
  * columns are for CSV only. A column is named as in the header or, if no header matches, by its
@@ -136,6 +143,29 @@ typedef struct efface_load_options {
                                         CSV is refused with its place; default NULL: none */
     size_t n_complete;
 
+    /* Which columns of values are read. The others are passed over: what stands in them need be
+     * no value. Lists are texts such as "age,3,5-7", of names, of numbers from 1, and of ranges of
+     * numbers; or one name that may have commas. Numbers, here and in other options, count all
+     * columns of the file but those of ids, owners, weights and labels. */
+    const char *const *columns; /* default NULL: all; else those of any of these lists */
+    size_t n_columns;
+    const char *const *ignored; /* default NULL: none; else those of these lists are not read */
+    size_t n_ignored;
+    const efface_category *known; /* default NULL; else the columns of a model or a store: where a
+                                     CSV file has them all by name, no other is read. Of a file that
+                                     has only some, columns with other names are not read, unless
+                                     one has no name. Else this says nothing */
+    size_t n_known;
+
+    const efface_typed_column *types; /* default NULL: all values are numbers. The set has them then
+                                         (efface_data_types); an array has the numbers already */
+    size_t n_types;
+
+    /* Called for each column that is passed over, in the order of the file: its number and its name,
+     * or NULL if it has none. Default NULL. */
+    void (*skipped)(void *context, uint32_t number, const char *name);
+    void *skipped_context;
+
     /* Reports progress, with the part of the file that was read, from 0 to 1, or -1 if its size is
      * not known, as for a pipe. It is called for each 256 KiB or less. If it returns non-zero, the
      * load ends with EFFACE_E_INTERRUPTED. Default NULL. */
@@ -160,7 +190,7 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
  * Errors: EFFACE_E_IO; EFFACE_E_FORMAT, with file, line and column; EFFACE_E_DUPLICATE for an id
  * that comes twice, and for two texts with the same hash (use another key); EFFACE_E_LIMIT as for
  * efface_data_add; EFFACE_E_ARGUMENT for a column that does not exist but has an offset or
- * categories, or must be complete; EFFACE_E_MEMORY. */
+ * categories, or must be complete, or is to be read or ignored; EFFACE_E_MEMORY. */
 EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
                                           efface_data **out, efface_error *error);
 

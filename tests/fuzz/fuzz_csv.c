@@ -6,9 +6,11 @@
  *              whether texts are kept
  *     byte 1   id column (lower half) and owner column (upper half), from the list below
  *     byte 2   weight column and label column
- *     byte 3   hash key; and a column of categories (lower half), from the list too
+ *     byte 3   hash key; and a column of categories (lower half), from the list too; and one that
+ *              is not read, or the only one that is
  *
- * They are loaded once more with that column, and with missing values.
+ * They are loaded once more with that column, and with missing values; then without the last one,
+ * with it alone, and with it as a column that has a type.
  */
 #include "fuzz_load.h"
 
@@ -38,6 +40,20 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     options.missing = 1;
     options.categories = &category;
     options.n_categories = category.column != NULL;
+    load_twice(bytes + 4, n_bytes - 4, &options);
+    const char *const skipped = columns[bytes[3] >> 4];
+    options.ignored = &skipped;
+    options.n_ignored = skipped != NULL;
+    load_twice(bytes + 4, n_bytes - 4, &options);
+    options.n_ignored = 0;
+    options.columns = &skipped;
+    options.n_columns = skipped != NULL;
+    load_twice(bytes + 4, n_bytes - 4, &options);
+    const efface_typed_column typed = {.column = skipped,
+                                       .type = (efface_column_type)(bytes[2] % 5)};
+    options.n_columns = 0;
+    options.types = &typed;
+    options.n_types = skipped != NULL;
     load_twice(bytes + 4, n_bytes - 4, &options);
     efface_texts_free(options.texts);
     load_labels_checked(bytes + 4, n_bytes - 4);

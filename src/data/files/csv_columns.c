@@ -9,6 +9,8 @@
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
+#include "data/files/skipped_columns.h"
+#include "data/texts/field_types.h"
 #include "data/texts/number.h"
 
 #include <stdio.h>
@@ -16,7 +18,8 @@
 
 #define NO_FIELD SIZE_MAX
 
-static const char *const role_names[EF_ROLES] = {"value", "id", "owner", "weight", "label"};
+static const char *const role_names[EF_ROLES] = {"value",  "id",    "owner",
+                                                 "weight", "label", "skipped"};
 
 /* A list of the columns, cut if it is long, for messages about a missing column. */
 typedef struct listing {
@@ -112,10 +115,10 @@ static efface_status find_column(const ef_csv *csv, const char *name, bool names
 /* Gives roles to the columns that the options name; *by_name: one was found by its name. */
 static efface_status assign_roles(const ef_csv *csv, const efface_load_options *options, bool names,
                                   ef_columns *columns, bool *by_name, efface_error *error) {
-    const char *const wanted[EF_ROLES] = {NULL, options->id_column, options->owner_column,
-                                          options->weight_column, options->label_column};
+    const char *const wanted[] = {NULL, options->id_column, options->owner_column,
+                                  options->weight_column, options->label_column};
     *by_name = false;
-    for (int i = EF_ROLE_ID; i < EF_ROLES; i++) {
+    for (int i = EF_ROLE_ID; i <= EF_ROLE_LABEL; i++) {
         if (wanted[i] == NULL)
             continue;
         const ef_role role = (ef_role)i;
@@ -140,35 +143,95 @@ static efface_status assign_roles(const ef_csv *csv, const efface_load_options *
     return EFFACE_OK;
 }
 
+static bool may_be_value(const ef_columns *columns, size_t field) {
+    return columns->roles[field] == EF_ROLE_VALUE || columns->roles[field] == EF_ROLE_SKIPPED;
+}
+
 /* The field of a column of values with a number, from 1; NO_FIELD if there is none. */
 static size_t value_field(const ef_columns *columns, uint64_t number) {
     for (size_t i = 0; i < columns->n_fields; i++)
-        if (columns->roles[i] == EF_ROLE_VALUE && --number == 0)
+        if (may_be_value(columns, i) && --number == 0)
             return i;
     return NO_FIELD;
 }
 
-/* Marks the fields that may be text because their columns have categories, as far as that is known
- * before it is known whether the first line is a header; *by_name: one was found by its name. */
-static void mark_categories(const ef_csv *csv, const efface_load_options *options, bool names,
-                            const ef_columns *columns, bool *marked, bool *by_name) {
-    for (size_t c = 0; c < options->n_categories; c++) {
-        const efface_category *const category = &options->categories[c];
-        const size_t length = category->column != NULL ? strlen(category->column) : 0;
-        const bool numeric = length != 0 && ef_number_is_digits(category->column, length);
-        uint64_t number = category->place;
-        bool found = false;
-        for (size_t i = 0; names && length != 0 && !numeric && i < csv->n_fields; i++)
-            if (columns->roles[i] == EF_ROLE_VALUE &&
-                has_name(csv->fields[i], category->column, length))
-                found = marked[i] = true;
-        *by_name |= found;
-        if (number == 0 && numeric && !ef_number_parse_digits(category->column, length, &number))
-            number = 0;
-        const size_t field = !found && number != 0 ? value_field(columns, number) : NO_FIELD;
-        if (field != NO_FIELD)
-            marked[field] = true;
+/* Takes the role from the columns that are marked, which are numbered among those of values. */
+static void take_values_away(ef_columns *columns, const bool *skipped) {
+    size_t number = 0;
+    for (size_t i = 0; i < columns->n_fields; i++) {
+        if (columns->roles[i] != EF_ROLE_VALUE || !skipped[number++])
+            continue;
+        columns->roles[i] = EF_ROLE_SKIPPED;
+        columns->n_values--;
+        columns->n_skipped++;
     }
+}
+
+/* Finds the columns that are not read; *by_name: one was found by its name. */
+static efface_status skip_columns(const ef_csv *csv, const efface_load_options *options, bool names,
+                                  ef_columns *columns, bool *by_name, efface_error *error) {
+    if (!ef_options_skip(options))
+        return EFFACE_OK;
+    ef_csv_field *const fields = ef_alloc(csv->n_fields, sizeof *fields);
+    bool *const skipped = ef_alloc_zero(csv->n_fields, sizeof *skipped);
+    efface_status status = fields != NULL && skipped != NULL ? EFFACE_OK : ef_fail_memory(error);
+    ef_file_columns file = {.names = names ? fields : NULL,
+                            .guessed = options->header == EFFACE_HEADER_DETECT};
+    for (size_t i = 0; i < csv->n_fields && status == EFFACE_OK; i++)
+        if (columns->roles[i] == EF_ROLE_VALUE)
+            fields[file.n++] = csv->fields[i];
+    EF_THEN(status, ef_skip_columns(&file, options, skipped, by_name, error));
+    if (status == EFFACE_OK)
+        take_values_away(columns, skipped);
+    ef_free(fields);
+    ef_free(skipped);
+    return status;
+}
+
+/* What the fields of a column may be, as far as that is known before it is known whether the first
+ * line is a header. */
+typedef struct ef_expected {
+    bool category; /* any text */
+    efface_column_type type;
+} ef_expected;
+
+/* The field of the column that an option means; NO_FIELD if there is none. *by_name: it was found by
+ * its name. */
+static size_t find_values(const ef_csv *csv, const char *name, uint32_t place, bool names,
+                          const ef_columns *columns, bool *by_name) {
+    const size_t length = name != NULL ? strlen(name) : 0;
+    const bool numeric = length != 0 && ef_number_is_digits(name, length);
+    uint64_t number = place;
+    for (size_t i = 0; names && length != 0 && !numeric && i < csv->n_fields; i++)
+        if (columns->roles[i] == EF_ROLE_VALUE && has_name(csv->fields[i], name, length)) {
+            *by_name = true;
+            return i;
+        }
+    if (number == 0 && numeric && !ef_number_parse_digits(name, length, &number))
+        number = 0;
+    return number != 0 ? value_field(columns, number) : NO_FIELD;
+}
+
+static void find_expected(const ef_csv *csv, const efface_load_options *options, bool names,
+                          const ef_columns *columns, ef_expected *expected, bool *by_name) {
+    for (size_t i = 0; i < options->n_categories; i++) {
+        const efface_category *const category = &options->categories[i];
+        const size_t field =
+            find_values(csv, category->column, category->place, names, columns, by_name);
+        if (field != NO_FIELD)
+            expected[field].category = true;
+    }
+    for (size_t i = 0; i < options->n_types; i++) {
+        const efface_typed_column *const typed = &options->types[i];
+        const size_t field = find_values(csv, typed->column, typed->place, names, columns, by_name);
+        if (field != NO_FIELD)
+            expected[field].type = typed->type;
+    }
+}
+
+static bool is_of_type(ef_csv_field field, efface_column_type type) {
+    double value;
+    return type != EFFACE_TYPE_NUMBER && ef_type_read(type, field, &value) == EF_NUMBER_OK;
 }
 
 /*
@@ -177,17 +240,19 @@ static void mark_categories(const ef_csv *csv, const efface_load_options *option
  * are numbers, and what is not stands in a column that may hold text and was given by its number,
  * as in "alice,0.5,0.25".
  */
-static efface_status detect_header(const ef_csv *csv, bool missing, const bool *categories,
+static efface_status detect_header(const ef_csv *csv, bool missing, const ef_expected *expected,
                                    ef_columns *columns, bool by_name, efface_error *error) {
     bool text_among_values = false, text_elsewhere = false;
     for (size_t i = 0; i < csv->n_fields; i++) {
         const ef_role role = (ef_role)columns->roles[i];
         const bool is_empty = csv->fields[i].n_bytes == 0;
         /* In a row, only the field of the owner may be empty, and values that may be missing. */
-        if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER) ||
-            (role == EF_ROLE_VALUE && missing && ef_field_is_missing(csv->fields[i])))
+        if (is_number(csv->fields[i]) ||
+            (is_empty && (role == EF_ROLE_OWNER || role == EF_ROLE_SKIPPED)) ||
+            (role == EF_ROLE_VALUE && missing && ef_field_is_missing(csv->fields[i])) ||
+            is_of_type(csv->fields[i], expected[i].type))
             continue;
-        if ((role == EF_ROLE_VALUE && !categories[i]) || role == EF_ROLE_WEIGHT || is_empty)
+        if ((role == EF_ROLE_VALUE && !expected[i].category) || role == EF_ROLE_WEIGHT || is_empty)
             text_among_values = true;
         else
             text_elsewhere = true;
@@ -201,13 +266,13 @@ static efface_status detect_header(const ef_csv *csv, bool missing, const bool *
 static efface_status look_for_header(const ef_csv *csv, const efface_load_options *options,
                                      bool names, ef_columns *columns, bool by_name,
                                      efface_error *error) {
-    bool *const categories = ef_alloc_zero(csv->n_fields, sizeof *categories);
-    if (categories == NULL)
+    ef_expected *const expected = ef_alloc_zero(csv->n_fields, sizeof *expected);
+    if (expected == NULL)
         return ef_fail_memory(error);
-    mark_categories(csv, options, names, columns, categories, &by_name);
+    find_expected(csv, options, names, columns, expected, &by_name);
     const efface_status status =
-        detect_header(csv, options->missing != 0, categories, columns, by_name, error);
-    ef_free(categories);
+        detect_header(csv, options->missing != 0, expected, columns, by_name, error);
+    ef_free(expected);
     return status;
 }
 
@@ -227,6 +292,7 @@ efface_status ef_csv_columns(const ef_csv *csv, const efface_load_options *optio
                      !(options->missing != 0 && ef_field_is_missing(csv->fields[i]));
     bool by_name;
     efface_status status = assign_roles(csv, options, names, columns, &by_name, error);
+    EF_THEN(status, skip_columns(csv, options, names, columns, &by_name, error));
     if (status == EFFACE_OK && options->header == EFFACE_HEADER_DETECT)
         status = look_for_header(csv, options, names, columns, by_name, error);
     if (status != EFFACE_OK)

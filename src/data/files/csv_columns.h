@@ -11,12 +11,14 @@ typedef enum ef_role {
     EF_ROLE_OWNER,
     EF_ROLE_WEIGHT,
     EF_ROLE_LABEL,
+    EF_ROLE_SKIPPED, /* would be a value, but is not read */
     EF_ROLES
 } ef_role;
 
 typedef struct ef_columns {
     size_t n_fields;
     uint32_t n_values;
+    uint32_t n_skipped;
     unsigned char *roles; /* an ef_role for each field */
     bool has[EF_ROLES];   /* a column has that role */
     bool header;          /* the first record is the header and no row */

@@ -15,6 +15,7 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/files/loaders.h"
+#include "data/texts/field_types.h"
 #include "data/texts/name_form.h"
 #include "data/texts/number.h"
 #include "data/units/value_columns.h"
@@ -27,21 +28,17 @@ static efface_status fail_field(const ef_csv *csv, size_t field, efface_status s
                       ef_field_show(csv->fields[field]).text, what);
 }
 
-static efface_status read_number(const ef_csv *csv, size_t field, double *value,
+/* A field that is no number as a set can hold it. */
+static efface_status fail_number(const ef_csv *csv, size_t field, ef_parsed parsed,
                                  efface_error *error) {
     const ef_csv_field text = csv->fields[field];
-    switch (ef_number_parse(text.text, text.n_bytes, value)) {
-    case EF_NUMBER_OK: return EFFACE_OK;
-    case EF_NUMBER_NAN:
-    case EF_NUMBER_INFINITE:
+    if (parsed == EF_NUMBER_NAN || parsed == EF_NUMBER_INFINITE)
         return fail_field(csv, field, EFFACE_E_FORMAT,
                           "is not a finite number; leave the row out or correct it", error);
-    case EF_NUMBER_TOO_LARGE:
+    if (parsed == EF_NUMBER_TOO_LARGE)
         return fail_field(csv, field, EFFACE_E_LIMIT,
                           "is larger than 2^126 (about 8.5e37) in magnitude; scale the column down",
                           error);
-    case EF_NUMBER_NONE: break;
-    }
     if (text.n_bytes == 0)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
                           "the field is empty; leave the row out or give it a number");
@@ -49,6 +46,47 @@ static efface_status read_number(const ef_csv *csv, size_t field, double *value,
     return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
                       "\"%s\" is not a number (fields are separated by %s)",
                       ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
+}
+
+static efface_status read_number(const ef_csv *csv, size_t field, double *value,
+                                 efface_error *error) {
+    const ef_csv_field text = csv->fields[field];
+    const ef_parsed parsed = ef_number_parse(text.text, text.n_bytes, value);
+    return parsed == EF_NUMBER_OK ? EFFACE_OK : fail_number(csv, field, parsed, error);
+}
+
+static efface_column_type type_of(const ef_csv_loader *l, uint32_t column) {
+    return l->data->types != NULL ? l->data->types[column] : EFFACE_TYPE_NUMBER;
+}
+
+/* A field of a column of values that has no number. */
+static efface_status fail_no_number(const ef_csv_loader *l, size_t field, uint32_t column,
+                                    efface_error *error) {
+    const ef_csv *const csv = &l->csv;
+    const ef_csv_field text = csv->fields[field];
+    const char *const known = efface_data_column_name(l->data, column);
+    double ignored;
+    const ef_parsed parsed = ef_type_read(type_of(l, column), text, &ignored);
+    if (parsed != EF_NUMBER_NONE || text.n_bytes == 0)
+        return fail_number(csv, field, parsed, error);
+    const efface_column_type type = type_of(l, column);
+    const char sign[] = {'"', csv->delimiter, '"', '\0'};
+    const char *const separator = csv->delimiter == '\t' ? "tabs" : sign;
+    if (type != EFFACE_TYPE_NUMBER)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "\"%s\" is not %s, as which the column is read; correct it, or leave the "
+                          "row out",
+                          ef_field_show(text).text, ef_type_words(type));
+    if (known == NULL)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "\"%s\" is not a number (fields are separated by %s); if the column has "
+                          "texts, leave it out, or make it the class, the owner or the id",
+                          ef_field_show(text).text, separator);
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                      "\"%s\" is not a number (fields are separated by %s); if the column \"%s\" "
+                      "has texts, leave it out, or make it the class, the owner or the id",
+                      ef_field_show(text).text, separator,
+                      ef_field_show((ef_csv_field){known, strlen(known)}).text);
 }
 
 /* A field that stands for a missing value, where none may be missing. */
@@ -65,31 +103,61 @@ static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error 
                       error);
 }
 
-efface_status ef_read_csv_value(const ef_csv_loader *l, size_t field, uint32_t column, float *value,
-                                efface_error *error) {
-    const ef_csv *const csv = &l->csv;
-    const ef_csv_field text = csv->fields[field];
-    double number = 0.0;
-    const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
-    l->row_values[column] = *value = __builtin_nanf("");
-    if (!is_number && ef_field_is_missing(text))
-        return l->options->missing != 0 && !l->complete[column] ? EFFACE_OK
-                                                                : fail_missing(csv, field, error);
+/* A field that is no number of its column. */
+static efface_status read_no_number(const ef_csv_loader *l, size_t field, uint32_t column,
+                                    efface_error *error) {
+    if (!ef_field_is_missing(l->csv.fields[field]))
+        return fail_no_number(l, field, column, error);
+    return l->options->missing != 0 && !l->complete[column] ? EFFACE_OK
+                                                            : fail_missing(&l->csv, field, error);
+}
+
+static float round_number(const ef_csv_loader *l, uint32_t column, double number) {
     const double *const offsets = l->data->offsets;
-    const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
-    const bool fits =
-        rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE;
-    if (l->categories[column] && !(is_number && fits)) {
-        *value = efface_text_category(text.text, text.n_bytes);
-        return EFFACE_OK;
-    }
-    if (!is_number)
-        return read_number(csv, field, &number, error);
-    if (!fits)
-        return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
+    return ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
+}
+
+static bool fits_a_set(float rounded) {
+    return rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE;
+}
+
+/* A number of a column of values. */
+static efface_status keep_number(const ef_csv_loader *l, size_t field, uint32_t column,
+                                 double number, float *value, efface_error *error) {
+    const float rounded = round_number(l, column, number);
+    if (!fits_a_set(rounded))
+        return ef_fail_value(error, l->csv.reader->name, l->csv.line, field + 1, number);
     *value = rounded;
     l->row_values[column] = number;
     return EFFACE_OK;
+}
+
+/* A value of a column that has a type, or else categories. */
+static efface_status read_special(const ef_csv_loader *l, size_t field, uint32_t column,
+                                  float *value, efface_error *error) {
+    const ef_csv_field text = l->csv.fields[field];
+    const efface_column_type type = type_of(l, column);
+    double number = 0.0;
+    const bool is_number = ef_type_read(type, text, &number) == EF_NUMBER_OK;
+    const bool category = type == EFFACE_TYPE_NUMBER;
+    if (!is_number && (!category || ef_field_is_missing(text)))
+        return read_no_number(l, field, column, error);
+    if (!category || (is_number && fits_a_set(round_number(l, column, number))))
+        return keep_number(l, field, column, number, value, error);
+    *value = efface_text_category(text.text, text.n_bytes);
+    return EFFACE_OK;
+}
+
+efface_status ef_read_csv_value(const ef_csv_loader *l, size_t field, uint32_t column, float *value,
+                                efface_error *error) {
+    const ef_csv_field text = l->csv.fields[field];
+    double number = 0.0;
+    l->row_values[column] = *value = __builtin_nanf("");
+    if (l->special[column])
+        return read_special(l, field, column, value, error);
+    if (ef_number_parse(text.text, text.n_bytes, &number) != EF_NUMBER_OK)
+        return read_no_number(l, field, column, error);
+    return keep_number(l, field, column, number, value, error);
 }
 
 /* A whole number from least to most, which lie within 2^53; 3.0 and 3e0 are written for 3 too. */

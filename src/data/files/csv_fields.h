@@ -8,6 +8,7 @@
 #include "data/texts/text_id.h"
 #include "data/texts/texts.h"
 #include "data/units/rounding.h"
+#include "data/units/value_columns.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ typedef struct ef_csv_loader {
     ef_csv csv;
     const efface_load_options *options;
     ef_columns columns;
+    ef_read_columns read; /* if some are skipped */
     efface_data *data;
     ef_text_or_number id_kind, owner_kind, label_kind;
     ef_text_numbers owners, labels; /* that are text */
@@ -26,7 +28,7 @@ typedef struct ef_csv_loader {
     efface_rounding rounding;       /* for the caller's, after success; unless that is NULL */
     double *row_values;             /* of the row that is read; NaN for those that are no numbers */
     bool *complete;                 /* in which none may be missing */
-    bool *categories;               /* which columns of values have them */
+    bool *special;                  /* columns of values with categories, or a type */
     uint64_t *id_checks;            /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;
 

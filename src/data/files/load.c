@@ -9,8 +9,6 @@
 
 #define OPTIONS_VERSION 1
 
-typedef enum format { CSV, NPY, IDX } format;
-
 void efface_load_options_init(efface_load_options *options) {
     *options = (efface_load_options){.version = OPTIONS_VERSION};
 }
@@ -20,7 +18,7 @@ static bool begins_with(const ef_reader *reader, const char *bytes, size_t n_byt
            memcmp(ef_reader_at(reader), bytes, n_bytes) == 0;
 }
 
-static efface_status tell_format(ef_reader *reader, format *found, efface_error *error) {
+efface_status ef_tell_format(ef_reader *reader, ef_format *found, efface_error *error) {
     const efface_status status = ef_reader_fill(reader, 6, error);
     if (status != EFFACE_OK)
         return status;
@@ -34,11 +32,13 @@ static efface_status tell_format(ef_reader *reader, format *found, efface_error 
         foreign = "text in UTF-16; save it as UTF-8";
     if (foreign != NULL)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0, "the file is %s", foreign);
-    *found = begins_with(reader, "\x93NUMPY", 6) ? NPY : begins_with(reader, "\0\0", 2) ? IDX : CSV;
+    *found = begins_with(reader, "\x93NUMPY", 6) ? EF_FORMAT_NPY
+             : begins_with(reader, "\0\0", 2)    ? EF_FORMAT_IDX
+                                                 : EF_FORMAT_CSV;
     return EFFACE_OK;
 }
 
-static efface_status check_options(const efface_load_options *options, efface_error *error) {
+efface_status ef_check_load_options(const efface_load_options *options, efface_error *error) {
     if (options->version != OPTIONS_VERSION)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the load options have the unknown version %u; fill them with "
@@ -69,6 +69,13 @@ static efface_status check_options(const efface_load_options *options, efface_er
         return ef_fail(error, EFFACE_E_ARGUMENT, "the categories must not be NULL");
     if (options->n_complete != 0 && options->complete == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the complete columns must not be NULL");
+    if ((options->n_columns != 0 && options->columns == NULL) ||
+        (options->n_ignored != 0 && options->ignored == NULL) ||
+        (options->n_known != 0 && options->known == NULL) ||
+        (options->n_types != 0 && options->types == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the columns to read, to ignore, those that are known and those with a type "
+                       "must not be NULL");
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */
     const unsigned char c = (unsigned char)options->delimiter;
     if (c != 0 && (strchr("\"\r\n+-.", c) != NULL || (c >= '0' && c <= '9') ||
@@ -86,32 +93,32 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
     efface_load_options_init(&defaults);
     if (options == NULL)
         options = &defaults;
-    efface_status status = check_options(options, error);
-    format found = CSV;
+    efface_status status = ef_check_load_options(options, error);
+    ef_format found = EF_FORMAT_CSV;
     reader->progress = options->progress;
     reader->progress_context = options->progress_context;
-    EF_THEN(status, tell_format(reader, &found, error));
+    EF_THEN(status, ef_tell_format(reader, &found, error));
     if (status != EFFACE_OK)
         return status;
-    if (found == CSV)
+    if (found == EF_FORMAT_CSV)
         return ef_csv_load(reader, options, out, error);
     ef_file_array array;
-    status =
-        found == NPY ? ef_npy_header(reader, &array, error) : ef_idx_header(reader, &array, error);
+    status = found == EF_FORMAT_NPY ? ef_npy_header(reader, &array, error)
+                                    : ef_idx_header(reader, &array, error);
     return status == EFFACE_OK ? ef_array_load(reader, &array, options, out, error) : status;
 }
 
 static efface_status read_labels(ef_reader *reader, int64_t *labels, size_t n_rows,
                                  efface_error *error) {
-    format found = CSV;
-    efface_status status = tell_format(reader, &found, error);
+    ef_format found = EF_FORMAT_CSV;
+    efface_status status = ef_tell_format(reader, &found, error);
     if (status != EFFACE_OK)
         return status;
-    if (found == CSV)
+    if (found == EF_FORMAT_CSV)
         return ef_csv_load_labels(reader, labels, n_rows, error);
     ef_file_array array;
-    status =
-        found == NPY ? ef_npy_header(reader, &array, error) : ef_idx_header(reader, &array, error);
+    status = found == EF_FORMAT_NPY ? ef_npy_header(reader, &array, error)
+                                    : ef_idx_header(reader, &array, error);
     return status == EFFACE_OK ? ef_array_load_labels(reader, &array, labels, n_rows, error)
                                : status;
 }

@@ -8,10 +8,11 @@
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/files/loaders.h"
+#include "data/files/skipped_columns.h"
 #include "data/set/rows.h"
+#include "data/units/column_types.h"
 #include "data/units/offsets.h"
 #include "data/units/rounding.h"
-#include "data/units/value_columns.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -217,9 +218,10 @@ static efface_status expect_end(ef_reader *reader, efface_error *error) {
 typedef struct chunk {
     float *values;
     double *wide;
-    const double *offsets; /* or NULL; with them `wide` is there */
-    uint64_t *ids;         /* of rows that do not begin with the first of the file; or NULL */
-    bool missing;          /* values may be missing */
+    ef_read_columns read; /* if some columns are not read */
+    double *offsets;      /* of the columns of the file; or NULL; with them `wide` is there */
+    uint64_t *ids;        /* of rows that do not begin with the first of the file; or NULL */
+    bool missing;         /* values may be missing */
 } chunk;
 
 static void convert_wide(const ef_file_array *array, const unsigned char *from, size_t n,
@@ -229,6 +231,36 @@ static void convert_wide(const ef_file_array *array, const unsigned char *from, 
         wide[i] = convert_one(array, from + i * size);
     for (size_t i = 0; offsets != NULL && i < n; i++)
         values[i] = ef_round_value(wide[i], offsets[(element + i) % array->n_columns]);
+}
+
+/* What stands in columns that are not read, need be no value. */
+static void clear_skipped(const ef_file_array *array, const chunk *to, uint64_t element,
+                          size_t begin, size_t n) {
+    uint64_t column = (element + begin) % array->n_columns;
+    for (size_t i = begin; i < begin + n; i++, column++) {
+        column = column < array->n_columns ? column : 0;
+        if (to->read.position[column] != EFFACE_NO_COLUMN)
+            continue;
+        to->values[i] = 0.0F;
+        if (to->wide != NULL)
+            to->wide[i] = 0.0;
+    }
+}
+
+/* Closes the gaps that columns leave which are not read, in n rows. */
+static void drop_skipped(const ef_file_array *array, const chunk *in, size_t n) {
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < array->n_columns; j++) {
+            if (in->read.position[j] == EFFACE_NO_COLUMN)
+                continue;
+            const size_t from = i * (size_t)array->n_columns + j;
+            in->values[next] = in->values[from];
+            if (in->wide != NULL)
+                in->wide[next] = in->wide[from];
+            next++;
+        }
+    }
 }
 
 /* Fills a chunk with n values, the first of them number `element` of the file. */
@@ -247,6 +279,8 @@ static efface_status read_values(ef_reader *reader, const ef_file_array *array, 
         if (to->wide != NULL)
             convert_wide(array, from, part, element + done, to->offsets, to->wide + done,
                          values + done);
+        if (to->read.file != NULL)
+            clear_skipped(array, to, element, done, part);
         bool all_storable = true;
         for (size_t i = 0; i < part; i++)
             all_storable &= storable(values[done + i], to->missing);
@@ -300,21 +334,59 @@ static efface_status add_chunk(efface_data *data, const chunk *from, uint64_t ro
         data, &(efface_rows){.n_rows = n, .values = from->values, .ids = from->ids}, error);
 }
 
+/* Finds the columns that are not read, and makes a set for the others. */
+static efface_status begin_columns(const ef_file_array *array, const efface_load_options *options,
+                                   efface_data **data, chunk *to, efface_error *error) {
+    const ef_file_columns file = {.n = (size_t)array->n_columns};
+    bool *const skipped = ef_alloc_zero(file.n, sizeof *skipped), by_name = false;
+    efface_status status = skipped != NULL ? EFFACE_OK : ef_fail_memory(error);
+    EF_THEN(status, ef_skip_columns(&file, options, skipped, &by_name, error));
+    uint32_t n_read = 0;
+    for (size_t j = 0; j < file.n && status == EFFACE_OK; j++)
+        n_read += !skipped[j];
+    if (status == EFFACE_OK && n_read == 0)
+        status = ef_fail(error, EFFACE_E_ARGUMENT, "no column is left to read");
+    if (status == EFFACE_OK && n_read < file.n)
+        status = ef_read_columns_begin(&to->read, file.n, skipped, error);
+    EF_THEN(status, efface_data_create(n_read, data, error));
+    EF_THEN(status, ef_offsets_choose(*data, &to->read, options, error));
+    if (status == EFFACE_OK) /* codes are numbers here, but a column that is named must be there */
+        status = ef_value_columns_mark(*data, &to->read, options->categories, options->n_categories,
+                                       NULL, error);
+    EF_THEN(status, ef_types_choose(*data, &to->read, options, error));
+    if (status == EFFACE_OK)
+        ef_read_columns_tell(&to->read, options);
+    ef_free(skipped);
+    return status;
+}
+
+/* The offsets of the columns of the file, if the set has any. */
+static efface_status spread_offsets(const efface_data *data, size_t n_columns, chunk *to,
+                                    efface_error *error) {
+    const double *const offsets = efface_data_offsets(data);
+    if (offsets == NULL)
+        return EFFACE_OK;
+    to->offsets = ef_alloc_zero(n_columns, sizeof *to->offsets);
+    if (to->offsets == NULL)
+        return ef_fail_memory(error);
+    for (size_t j = 0; j < n_columns; j++) {
+        const uint32_t column = to->read.file != NULL ? to->read.position[j] : (uint32_t)j;
+        to->offsets[j] = column != EFFACE_NO_COLUMN ? offsets[column] : 0.0;
+    }
+    return EFFACE_OK;
+}
+
 /* Makes a set for the rows, and a place for a chunk of them. */
 static efface_status begin_rows(const ef_file_array *array, const efface_load_options *options,
                                 size_t n_rows, efface_data **data, chunk *to, efface_error *error) {
     const size_t n_values = n_rows * (size_t)array->n_columns;
-    efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
-    EF_THEN(status, ef_offsets_choose(*data, options, error));
-    if (status == EFFACE_OK) /* codes are numbers here, but a column that is named must be there */
-        status =
-            ef_value_columns_mark(*data, options->categories, options->n_categories, NULL, error);
+    efface_status status = begin_columns(array, options, data, to, error);
+    EF_THEN(status, spread_offsets(*data, (size_t)array->n_columns, to, error));
     if (status != EFFACE_OK)
         return status;
     to->missing = options->missing != 0;
     if (to->missing)
         efface_data_allow_missing(*data);
-    to->offsets = efface_data_offsets(*data);
     const bool wide =
         to->offsets != NULL || (options->rounding != NULL && !is_exact(array->element));
     to->values = ef_alloc(n_values, sizeof *to->values);
@@ -324,6 +396,22 @@ static efface_status begin_rows(const ef_file_array *array, const efface_load_op
     return to->values != NULL && (!wide || to->wide != NULL) && (!numbered || to->ids != NULL)
                ? EFFACE_OK
                : ef_fail_memory(error);
+}
+
+/* Reads n rows, the first of them row `row` of the file, and adds them to the set. */
+static efface_status read_rows(ef_reader *reader, const ef_file_array *array, uint64_t row,
+                               size_t n, size_t n_all, const chunk *rows, efface_rounding *rounding,
+                               efface_data *data, efface_error *error) {
+    const uint64_t d = array->n_columns;
+    efface_status status = read_values(reader, array, row * d, rows, n * (size_t)d, error);
+    if (status == EFFACE_OK && rows->read.file != NULL)
+        drop_skipped(array, rows, n);
+    if (status == EFFACE_OK && rounding != NULL && rows->wide != NULL)
+        status = efface_rounding_add(rounding, n, efface_data_n_columns(data), rows->wide, 0,
+                                     efface_data_offsets(data), error);
+    EF_THEN(status, reserve_set(reader, n_all, data, n, error));
+    EF_THEN(status, add_chunk(data, rows, row, n, error));
+    return status;
 }
 
 efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
@@ -344,12 +432,8 @@ efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
     for (uint64_t row = wanted.begin; row < wanted.end && status == EFFACE_OK;) {
         const uint64_t left = wanted.end - row;
         const size_t n = left < chunk_rows ? (size_t)left : chunk_rows;
-        status = read_values(reader, array, row * d, &rows, n * d, error);
-        if (status == EFFACE_OK && options->rounding != NULL && rows.wide != NULL)
-            status =
-                efface_rounding_add(&rounding, n, (uint32_t)d, rows.wide, 0, rows.offsets, error);
-        EF_THEN(status, reserve_set(reader, (size_t)(wanted.end - wanted.begin), data, n, error));
-        EF_THEN(status, add_chunk(data, &rows, row, n, error));
+        status = read_rows(reader, array, row, n, (size_t)(wanted.end - wanted.begin), &rows,
+                           options->rounding != NULL ? &rounding : NULL, data, error);
         row += n;
     }
     if (status == EFFACE_OK && wanted.end == array->n_rows)
@@ -361,9 +445,11 @@ efface_status ef_array_load(ef_reader *reader, const ef_file_array *array,
         data = NULL;
     }
     ef_rounding_clear(&rounding);
+    ef_read_columns_clear(&rows.read);
     efface_data_free(data);
     ef_free(rows.values);
     ef_free(rows.wide);
+    ef_free(rows.offsets);
     ef_free(rows.ids);
     return status;
 }

@@ -10,8 +10,8 @@
 #include "base/memory/memory.h"
 #include "data/files/loaders.h"
 #include "data/texts/number.h"
+#include "data/units/column_types.h"
 #include "data/units/offsets.h"
-#include "data/units/value_columns.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,9 +28,10 @@ static void close_loader(ef_csv_loader *l) {
     efface_texts_free(l->texts);
     ef_rounding_clear(&l->rounding);
     ef_free(l->row_values);
-    ef_free(l->categories);
+    ef_free(l->special);
     ef_free(l->complete);
     ef_free(l->columns.roles);
+    ef_read_columns_clear(&l->read);
     ef_free(l->id_checks);
     ef_free(l->batch_values);
     ef_free(l->batch_ids);
@@ -164,6 +165,7 @@ static efface_status read_row(ef_csv_loader *l, efface_error *error) {
         case EF_ROLE_OWNER: status = ef_read_csv_owner(l, i, error); break;
         case EF_ROLE_WEIGHT: status = ef_read_csv_weight(l, i, error); break;
         case EF_ROLE_LABEL: status = ef_read_csv_label(l, i, error); break;
+        case EF_ROLE_SKIPPED: break;
         default:
             status = ef_read_csv_value(l, i, column, values + column, error);
             column++;
@@ -186,7 +188,7 @@ static bool allocate_batch(ef_csv_loader *l) {
     const size_t n = BATCH_VALUES / d < BATCH_ROWS ? BATCH_VALUES / d + 1 : BATCH_ROWS;
     l->batch_capacity = n;
     l->row_values = ef_alloc(d, sizeof *l->row_values);
-    l->categories = ef_alloc_zero(d, sizeof *l->categories);
+    l->special = ef_alloc_zero(d, sizeof *l->special);
     l->complete = ef_alloc_zero(d, sizeof *l->complete);
     l->batch_values = ef_alloc(n * d, sizeof *l->batch_values);
     l->batch_ids = ef_alloc(n, sizeof *l->batch_ids);
@@ -195,33 +197,57 @@ static bool allocate_batch(ef_csv_loader *l) {
     l->batch_weights = ef_alloc(n, sizeof *l->batch_weights);
     l->batch_labels = ef_alloc(n, sizeof *l->batch_labels);
     l->batch_lines = ef_alloc(n, sizeof *l->batch_lines);
-    return l->row_values != NULL && l->categories != NULL && l->complete != NULL &&
+    return l->row_values != NULL && l->special != NULL && l->complete != NULL &&
            l->batch_values != NULL && l->batch_ids != NULL && l->batch_checks != NULL &&
            l->batch_owners != NULL && l->batch_weights != NULL && l->batch_labels != NULL &&
            l->batch_lines != NULL;
 }
 
-/* The names of the value columns, from the header that csv holds. */
+static efface_status name_column(efface_data *data, uint32_t column, ef_csv_field field,
+                                 efface_error *error) {
+    if (ef_field_is_blank(field))
+        return EFFACE_OK;
+    char *const name = ef_alloc(field.n_bytes + 1, 1);
+    if (name == NULL)
+        return ef_fail_memory(error);
+    memcpy(name, field.text, field.n_bytes);
+    name[field.n_bytes] = '\0';
+    const efface_status status = efface_data_name_column(data, column, name, error);
+    ef_free(name);
+    return status;
+}
+
+/* The names of the columns of values, from the header that csv holds; and of those that are not
+ * read. */
 static efface_status name_columns(ef_csv_loader *l, efface_error *error) {
-    uint32_t column = 0;
-    for (size_t i = 0; i < l->csv.n_fields; i++) {
-        if (l->columns.roles[i] != EF_ROLE_VALUE)
+    uint32_t column = 0, in_file = 0;
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < l->csv.n_fields && status == EFFACE_OK; i++) {
+        const ef_role role = (ef_role)l->columns.roles[i];
+        if (role != EF_ROLE_VALUE && role != EF_ROLE_SKIPPED)
             continue;
-        const ef_csv_field field = l->csv.fields[i];
-        char *const name = ef_alloc(field.n_bytes + 1, 1);
-        if (name == NULL)
-            return ef_fail_memory(error);
-        memcpy(name, field.text, field.n_bytes);
-        name[field.n_bytes] = '\0';
-        const efface_status status = !ef_field_is_blank(field)
-                                         ? efface_data_name_column(l->data, column, name, error)
-                                         : EFFACE_OK;
-        ef_free(name);
-        if (status != EFFACE_OK)
-            return status;
-        column++;
+        if (l->read.file != NULL)
+            status = name_column(l->read.file, in_file++, l->csv.fields[i], error);
+        if (role == EF_ROLE_VALUE)
+            EF_THEN(status, name_column(l->data, column++, l->csv.fields[i], error));
     }
-    return EFFACE_OK;
+    return status;
+}
+
+/* Keeps which columns are not read, if there are such. */
+static efface_status note_skipped(ef_csv_loader *l, efface_error *error) {
+    const size_t n = (size_t)l->columns.n_values + l->columns.n_skipped;
+    if (l->columns.n_skipped == 0)
+        return EFFACE_OK;
+    bool *const skipped = ef_alloc(n, sizeof *skipped);
+    if (skipped == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0, j = 0; i < l->columns.n_fields; i++)
+        if (l->columns.roles[i] == EF_ROLE_VALUE || l->columns.roles[i] == EF_ROLE_SKIPPED)
+            skipped[j++] = l->columns.roles[i] == EF_ROLE_SKIPPED;
+    const efface_status status = ef_read_columns_begin(&l->read, n, skipped, error);
+    ef_free(skipped);
+    return status;
 }
 
 static efface_status fail_no_rows(const ef_csv *csv, efface_error *error) {
@@ -238,17 +264,25 @@ static efface_status begin_rows(ef_csv_loader *l, efface_error *error) {
         return fail_no_rows(&l->csv, error);
     status = ef_csv_columns(&l->csv, l->options, &l->columns, error);
     EF_THEN(status, efface_data_create(l->columns.n_values, &l->data, error));
+    EF_THEN(status, note_skipped(l, error));
     if (status == EFFACE_OK && !allocate_batch(l))
         status = ef_fail_memory(error);
     if (status != EFFACE_OK)
         return status;
     if (l->columns.header)
         status = name_columns(l, error);
-    EF_THEN(status, ef_offsets_choose(l->data, l->options, error));
     const efface_load_options *const o = l->options;
-    EF_THEN(status,
-            ef_value_columns_mark(l->data, o->categories, o->n_categories, l->categories, error));
-    EF_THEN(status, ef_value_columns_mark(l->data, o->complete, o->n_complete, l->complete, error));
+    EF_THEN(status, ef_offsets_choose(l->data, &l->read, o, error));
+    EF_THEN(status, ef_value_columns_mark(l->data, &l->read, o->categories, o->n_categories,
+                                          l->special, error));
+    EF_THEN(status, ef_value_columns_mark(l->data, &l->read, o->complete, o->n_complete,
+                                          l->complete, error));
+    EF_THEN(status, ef_types_choose(l->data, &l->read, o, error));
+    const efface_column_type *const types = l->data->types;
+    for (uint32_t j = 0; types != NULL && j < l->columns.n_values; j++)
+        l->special[j] |= types[j] != EFFACE_TYPE_NUMBER;
+    if (status == EFFACE_OK)
+        ef_read_columns_tell(&l->read, o);
     if (l->options->missing != 0)
         efface_data_allow_missing(l->data);
     return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;

@@ -63,6 +63,13 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
 efface_status ef_csv_load_labels(ef_reader *reader, int64_t *labels, size_t n_rows,
                                  efface_error *error);
 
+/* load.c: the format of a file, told by its first bytes. */
+typedef enum ef_format { EF_FORMAT_CSV, EF_FORMAT_NPY, EF_FORMAT_IDX } ef_format;
+efface_status ef_tell_format(ef_reader *reader, ef_format *found, efface_error *error);
+
+/* Whether the options make sense. */
+efface_status ef_check_load_options(const efface_load_options *options, efface_error *error);
+
 /* load.c: efface_data_load and efface_data_load_labels for a reader that is open. */
 efface_status ef_load(ef_reader *reader, const efface_load_options *options, efface_data **out,
                       efface_error *error);

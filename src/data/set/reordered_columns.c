@@ -54,6 +54,8 @@ efface_status efface_data_order_columns(efface_data *data, const uint32_t *sourc
     turn(data->ranges.n_most, d, sizeof *data->ranges.n_most, source, room);
     if (data->names != NULL)
         turn(data->names, d, sizeof *data->names, source, room);
+    if (data->types != NULL)
+        turn(data->types, d, sizeof *data->types, source, room);
     if (data->offsets != NULL)
         turn(data->offsets, d, sizeof *data->offsets, source, room);
     data->stamp.generation++;

@@ -42,6 +42,7 @@ void efface_data_free(efface_data *data) {
             ef_free(data->names[j]);
     ef_free(data->names);
     ef_free(data->offsets);
+    ef_free(data->types);
     ef_row_ids_free(&data->ids);
     ef_free(data->values);
     ef_free(data->weights);

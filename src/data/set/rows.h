@@ -46,14 +46,15 @@ struct efface_data {
     bool named;   /* rows were added with ids of their own, be they the positions */
     bool weighed; /* rows were added with weights, be they 1 */
     efface_ids id_kind, owner_kind;
-    int64_t *weights;      /* or NULL: 1 */
-    uint64_t *owners;      /* or NULL: none */
-    int64_t *labels;       /* or NULL: none */
-    int64_t *marks;        /* or NULL: 0 */
-    uint64_t next_id;      /* larger than every id the set ever held */
-    char **names;          /* n_columns names, or NULL */
-    double *offsets;       /* n_columns offsets that values came without, or NULL */
-    struct ef_shard *part; /* of a set that a group has (shards.h); NULL: the set is whole */
+    int64_t *weights;          /* or NULL: 1 */
+    uint64_t *owners;          /* or NULL: none */
+    int64_t *labels;           /* or NULL: none */
+    int64_t *marks;            /* or NULL: 0 */
+    uint64_t next_id;          /* larger than every id the set ever held */
+    char **names;              /* n_columns names, or NULL */
+    efface_column_type *types; /* n_columns types, or NULL: numbers */
+    double *offsets;           /* n_columns offsets that values came without, or NULL */
+    struct ef_shard *part;     /* of a set that a group has (shards.h); NULL: the set is whole */
 };
 
 #define EF_MISSING_BITS 0x7FC00000u

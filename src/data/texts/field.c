@@ -67,6 +67,26 @@ ef_field_shown ef_field_show(ef_csv_field field) {
     return shown;
 }
 
+ef_csv_field ef_field_trim(ef_csv_field field) {
+    while (field.n_bytes > 0 && (*field.text == ' ' || *field.text == '\t')) {
+        field.text++;
+        field.n_bytes--;
+    }
+    while (field.n_bytes > 0 &&
+           (field.text[field.n_bytes - 1] == ' ' || field.text[field.n_bytes - 1] == '\t'))
+        field.n_bytes--;
+    return field;
+}
+
+bool ef_field_is_utf8(ef_csv_field field) {
+    const unsigned char *const text = (const unsigned char *)field.text;
+    uint32_t ignored;
+    for (size_t i = 0, n; i < field.n_bytes; i += n)
+        if ((n = read_character(text + i, field.n_bytes - i, &ignored)) == 0)
+            return false;
+    return true;
+}
+
 bool ef_field_is_blank(ef_csv_field field) {
     for (size_t i = 0; i < field.n_bytes; i++)
         if (field.text[i] == '\0' || strchr(" \t\r\n", field.text[i]) == NULL)
@@ -76,13 +96,7 @@ bool ef_field_is_blank(ef_csv_field field) {
 
 bool ef_field_is_missing(ef_csv_field field) {
     static const char *const words[] = {"NA", "N/A", "null", "NULL", "?"};
-    while (field.n_bytes > 0 && (*field.text == ' ' || *field.text == '\t')) {
-        field.text++;
-        field.n_bytes--;
-    }
-    while (field.n_bytes > 0 &&
-           (field.text[field.n_bytes - 1] == ' ' || field.text[field.n_bytes - 1] == '\t'))
-        field.n_bytes--;
+    field = ef_field_trim(field);
     if (field.n_bytes == 0)
         return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -18,6 +18,12 @@ typedef struct ef_field_shown {
 
 ef_field_shown ef_field_show(ef_csv_field field);
 
+/* A field without the spaces and tabs around it. */
+ef_csv_field ef_field_trim(ef_csv_field field);
+
+/* Whether a field is UTF-8. */
+bool ef_field_is_utf8(ef_csv_field field);
+
 /* Nothing, or spaces, tabs and line ends only: as a name in a header, none. */
 bool ef_field_is_blank(ef_csv_field field);
 

@@ -10,7 +10,6 @@
 #include "base/memory/memory.h"
 #include "data/set/rows.h"
 #include "data/units/rounding.h"
-#include "data/units/value_columns.h"
 
 #include <inttypes.h>
 
@@ -74,14 +73,14 @@ void efface_rows_round(size_t n_rows, uint32_t n_columns, const double *values, 
 
 /* ---------------------------------------------------------------- of load options */
 
-efface_status ef_offsets_choose(efface_data *data, const efface_load_options *options,
-                                efface_error *error) {
+efface_status ef_offsets_choose(efface_data *data, const ef_read_columns *read,
+                                const efface_load_options *options, efface_error *error) {
     if (options->n_offsets == 0)
         return EFFACE_OK;
     double *const values = ef_alloc_zero(data->n_columns, sizeof *values);
     bool *const taken = ef_alloc_zero(data->n_columns, sizeof *taken);
     efface_status status = values != NULL && taken != NULL ? EFFACE_OK : ef_fail_memory(error);
-    const ef_value_columns among = {.data = data, .taken = taken};
+    const ef_value_columns among = {.data = data, .read = read, .taken = taken};
     for (size_t i = 0; status == EFFACE_OK && i < options->n_offsets; i++) {
         const efface_offset *const offset = &options->offsets[i];
         uint32_t column = data->n_columns;
