@@ -238,13 +238,14 @@ EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store
 EFFACE_API efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
                                                     efface_error *error);
 
-/* Return the name of a column, or NULL if it has none, valid until the store is closed; and its
- * offset. */
+/* Return the name of a column, or NULL if it has none, valid until the store is closed; its
+ * offset; and its type. */
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
 EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
+EFFACE_API efface_column_type efface_store_type(const efface_store *store, uint32_t column);
 
 /* Returns the number of an id or owner that is a text, under the key of the store. And fills
- * options for loading rows for this store: its hash key and offsets; ids and owners as numbers or
+ * options for loading rows for this store: its hash key, offsets and types; ids and owners as numbers or
  * as texts; the columns of categories; missing values, if every model accepts them in some column,
  * and the columns that must be complete even so.
  *
@@ -264,7 +265,7 @@ EFFACE_API efface_status efface_store_text(efface_store *store, efface_text_kind
 EFFACE_API void efface_text_free(char *text);
 
 /* Hands out a hint for an id or owner that was not found: what names look like in this store
- * (numbers, texts, UUIDs) and, if the store keeps texts and `text` is not NULL, a name that differs
+ * (numbers, texts, UUIDs), or that no row has an owner, and if the store keeps texts and `text` is not NULL, a name that differs
  * from it only in capitals, accents or spaces. At most 100,000 texts are compared; in a store in
  * parts, those of this rank's part. Release it with efface_text_free. Errors: EFFACE_E_CORRUPT;
  * EFFACE_E_BUSY; EFFACE_E_IO; EFFACE_E_MEMORY. */

@@ -99,8 +99,9 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         const char *sql, *what;
         uint64_t expected;
     } counts[] = {
-        {"SELECT count(*) FROM facts WHERE name NOT IN ('head', 'seal', 'signature', 'offsets')"
-         " AND name NOT GLOB 'journal [0-9]*' AND name NOT GLOB 'unnamed [0-9]*'",
+        {"SELECT count(*) FROM facts WHERE name NOT IN"
+         " ('head', 'seal', 'signature', 'offsets', 'types') AND name NOT GLOB 'journal [0-9]*' "
+         "AND name NOT GLOB 'unnamed [0-9]*'",
          "facts", 0},
         {"SELECT count(*) FROM buckets", "buckets of rows", ef_buckets(head)},
         {"SELECT count(*) FROM group_buckets", "buckets of groups", ef_member_buckets(head)},

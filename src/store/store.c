@@ -466,6 +466,8 @@ void efface_store_load_options(const efface_store *store, efface_load_options *o
     options->owners = store->head.owner_kind;
     options->offsets = store->places;
     options->n_offsets = store->n_places;
+    options->types = store->typed;
+    options->n_types = store->n_typed;
     options->missing = store->takes_missing;
     options->complete = store->complete;
     options->n_complete = store->n_complete;

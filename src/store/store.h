@@ -29,6 +29,9 @@ struct efface_store {
     double *offsets;                            /* of the columns, or NULL */
     efface_offset *places; /* the same for load options, those that are not 0 */
     size_t n_places;
+    efface_column_type *types;  /* of the columns; or NULL: numbers */
+    efface_typed_column *typed; /* the same for load options, those that are no numbers */
+    size_t n_typed;
     bool takes_missing;        /* in some column all models take missing values */
     efface_category *complete; /* columns in which a model takes none, for load options */
     size_t n_complete;

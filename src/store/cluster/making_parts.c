@@ -132,8 +132,8 @@ static efface_status share_head(const making *m, const efface_data *data,
                                 efface_error *error) {
     unsigned char names[EFFACE_DIGEST_BYTES];
     ef_head_make(head, data, options);
-    efface_status status =
-        ef_names_digest(data->names, data->offsets, data->n_columns, head->names_digest, error);
+    efface_status status = ef_names_digest(data->names, data->offsets, data->types, data->n_columns,
+                                           head->names_digest, error);
     memcpy(names, head->names_digest, sizeof names);
     const ef_head own = *head;
     EF_THEN(status, ef_team_broadcast(m->team, head, sizeof *head, 0, error));

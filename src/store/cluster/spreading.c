@@ -110,6 +110,7 @@ static efface_status share_columns(spreading *s, efface_error *error) {
     for (uint32_t j = 0; leads && j < s->head.n_columns; j++) {
         const char *const name = efface_store_column(first, j);
         ef_write_f64(&w, efface_store_offset(first, j));
+        ef_write_u32(&w, (uint32_t)efface_store_type(first, j));
         ef_write_u64(&w, name != NULL ? strlen(name) + 1 : 0);
         if (name != NULL)
             ef_write_bytes(&w, name, strlen(name) + 1);
@@ -117,13 +118,16 @@ static efface_status share_columns(spreading *s, efface_error *error) {
     efface_status status =
         w.failed ? ef_fail_memory(error) : ef_team_share(s->team, &w.bytes, &w.n_bytes, error);
     double *const offsets = ef_alloc(s->head.n_columns, sizeof *offsets);
+    efface_column_type *const types = ef_alloc(s->head.n_columns, sizeof *types);
     bool any = false;
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
     if (status == EFFACE_OK)
-        status = offsets != NULL ? efface_data_create(s->head.n_columns, &s->columns, error)
-                                 : ef_fail_memory(error);
+        status = offsets != NULL && types != NULL
+                     ? efface_data_create(s->head.n_columns, &s->columns, error)
+                     : ef_fail_memory(error);
     for (uint32_t j = 0; status == EFFACE_OK && j < s->head.n_columns; j++) {
         offsets[j] = ef_read_f64(&r);
+        types[j] = (efface_column_type)ef_read_u32(&r);
         any |= offsets[j] != 0.0;
         const size_t n = (size_t)ef_read_u64(&r);
         if (n != 0)
@@ -133,7 +137,9 @@ static efface_status share_columns(spreading *s, efface_error *error) {
     }
     if (status == EFFACE_OK && any)
         status = efface_data_set_offsets(s->columns, offsets, error);
+    EF_THEN(status, efface_data_set_types(s->columns, types, error));
     ef_free(offsets);
+    ef_free(types);
     ef_free(w.bytes);
     return status;
 }

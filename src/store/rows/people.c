@@ -159,21 +159,35 @@ static efface_status find_likeness(efface_store *store, efface_text_kind kind, c
     return status;
 }
 
-static efface_status write_hint(efface_store *store, efface_text_kind kind, const likeness *of,
-                                char **hint, efface_error *error) {
-    const bool owners = kind == EFFACE_TEXT_OWNER;
-    const efface_ids is = owners ? store->head.owner_kind : store->head.id_kind;
-    const size_t room = 80 + (of->near != NULL ? strlen(of->near) : 0);
+/* What names are, as a sentence about them. */
+static const char *describe_names(const efface_store *store, bool owners, bool uuids) {
+    const ef_head *const head = &store->head;
+    const efface_ids kind = owners ? head->owner_kind : head->id_kind;
+    /* Of a store in parts, each head counts the owners of its own rows. */
+    const bool none = head->n_groups[EF_MEMBER_OWNER] == 0 && head->n_parts == 0;
+    if (kind == EFFACE_IDS_NUMBERS)
+        return owners ? "the owners of this store are numbers"
+                      : "the ids of this store are numbers";
+    if (kind == EFFACE_IDS_TEXT && uuids)
+        return owners ? "the owners of this store are UUIDs" : "the ids of this store are UUIDs";
+    if (kind == EFFACE_IDS_TEXT)
+        return owners ? "the owners of this store are texts" : "the ids of this store are texts";
+    if (!owners)
+        return "the ids of this store are numbers; a row that came without an id got one from the "
+               "store";
+    return none ? "no row of this store has an owner; rows are found by their ids"
+                : "the owners of this store are not known yet";
+}
+
+static efface_status write_hint(const efface_store *store, efface_text_kind kind,
+                                const likeness *of, char **hint, efface_error *error) {
+    const char *const names = describe_names(store, kind == EFFACE_TEXT_OWNER, of->uuids);
+    const size_t room = strlen(names) + 16 + (of->near != NULL ? strlen(of->near) : 0);
     *hint = ef_alloc(room, 1);
     if (*hint == NULL)
         return ef_fail_memory(error);
-    const char *const what = is == EFFACE_IDS_NUMBERS ? "are numbers"
-                             : is != EFFACE_IDS_TEXT  ? "are not known yet"
-                             : of->uuids              ? "are UUIDs"
-                                                      : "are texts";
-    (void)snprintf(*hint, room, "the %s of this store %s%s%s%s", owners ? "owners" : "ids", what,
-                   of->near != NULL ? "; there is \"" : "", of->near != NULL ? of->near : "",
-                   of->near != NULL ? "\"" : "");
+    (void)snprintf(*hint, room, "%s%s%s%s", names, of->near != NULL ? "; there is \"" : "",
+                   of->near != NULL ? of->near : "", of->near != NULL ? "\"" : "");
     return EFFACE_OK;
 }
 

@@ -66,7 +66,7 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
     if (status != EFFACE_OK)
         return status;
     efface_data_allow_missing(b->found.data);
-    return ef_store_give_offsets(store, columns, b->found.data, error);
+    return ef_store_give_units(store, columns, b->found.data, error);
 }
 
 /* A field that no row of a batch has is left out, so that a set without owners has no memory for

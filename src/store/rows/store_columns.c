@@ -1,13 +1,15 @@
 /*
- * The columns of a store: their names, in a table of their own, and their offsets, in the fact
- * "offsets" as float64 numbers, little-endian, if any is not 0. The head has one digest of both.
- * Neither changes after the store was made.
+ * The columns of a store: their names, in a table of their own; their offsets, in the fact "offsets"
+ * as float64 numbers, little-endian, if any is not 0; and their types, in the fact "types" as numbers
+ * of 32 bits (efface_column_type), if any is no number. The head has one digest of all. None changes
+ * after the store was made.
  */
 #include "store/rows/store_columns.h"
 
 #include "base/errors/status.h"
 #include "base/memory/memory.h"
 #include "data/set/rows.h"
+#include "data/texts/field_types.h"
 #include "store/sql/sql.h"
 #include "store/store.h"
 
@@ -20,6 +22,8 @@ void ef_store_free_columns(efface_store *store) {
     ef_free(store->names);
     ef_free(store->offsets);
     ef_free(store->places);
+    ef_free(store->types);
+    ef_free(store->typed);
     ef_free(store->categories);
     ef_free(store->complete);
 }
@@ -42,33 +46,50 @@ static efface_status write_names(efface_store *store, const efface_data *data,
     return status;
 }
 
+/* One fact about all columns, which releases the bytes. */
+static efface_status write_fact(efface_store *store, const char *name, ef_writer *w,
+                                efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        w->failed ? ef_fail_memory(error)
+                  : ef_sql_prepare(store, "INSERT INTO facts VALUES (?, ?)", &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_text(statement, 1, name);
+        ef_sql_bind_bytes(statement, 2, w->bytes, w->n_bytes);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    ef_free(w->bytes);
+    return status;
+}
+
 static efface_status write_offsets(efface_store *store, const efface_data *data,
                                    efface_error *error) {
-    sqlite3_stmt *statement = NULL;
     ef_writer w = {0};
     if (data->offsets == NULL)
         return EFFACE_OK;
     for (uint32_t j = 0; j < data->n_columns; j++)
         ef_write_f64(&w, data->offsets[j]);
-    efface_status status =
-        w.failed
-            ? ef_fail_memory(error)
-            : ef_sql_prepare(store, "INSERT INTO facts VALUES ('offsets', ?)", &statement, error);
-    if (status == EFFACE_OK) {
-        ef_sql_bind_bytes(statement, 1, w.bytes, w.n_bytes);
-        status = ef_sql_do(store, statement, error);
-    }
-    (void)sqlite3_finalize(statement);
-    ef_free(w.bytes);
-    return status;
+    return write_fact(store, "offsets", &w, error);
+}
+
+static efface_status write_types(efface_store *store, const efface_data *data,
+                                 efface_error *error) {
+    ef_writer w = {0};
+    if (data->types == NULL)
+        return EFFACE_OK;
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        ef_write_u32(&w, (uint32_t)data->types[j]);
+    return write_fact(store, "types", &w, error);
 }
 
 efface_status ef_store_write_columns(efface_store *store, const efface_data *data,
                                      efface_error *error) {
-    efface_status status = ef_names_digest(data->names, data->offsets, data->n_columns,
+    efface_status status = ef_names_digest(data->names, data->offsets, data->types, data->n_columns,
                                            store->head.names_digest, error);
     EF_THEN(status, write_names(store, data, error));
-    return status == EFFACE_OK ? write_offsets(store, data, error) : status;
+    EF_THEN(status, write_offsets(store, data, error));
+    return status == EFFACE_OK ? write_types(store, data, error) : status;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -115,16 +136,37 @@ static efface_status copy_offsets(efface_store *store, ef_decoder reader, efface
     return EFFACE_OK;
 }
 
-static efface_status read_column_offsets(efface_store *store, efface_error *error) {
+static efface_status copy_types(efface_store *store, ef_decoder reader, efface_error *error) {
+    const uint32_t d = store->head.n_columns;
+    if (reader.n_bytes != (size_t)d * 4)
+        return ef_store_corrupt(error, "the types of its columns are invalid");
+    store->types = ef_alloc_zero(d, sizeof *store->types);
+    if (store->types == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < d; j++) {
+        const uint32_t type = ef_read_u32(&reader);
+        if (type > INT32_MAX || !ef_type_is_known((int)type))
+            return ef_store_corrupt(error, "the types of its columns are invalid");
+        store->types[j] = (efface_column_type)type;
+    }
+    return EFFACE_OK;
+}
+
+/* A fact about all columns, if there is one. */
+static efface_status read_fact(efface_store *store, const char *name,
+                               efface_status copy(efface_store *, ef_decoder, efface_error *),
+                               efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
     efface_status status =
-        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'offsets'", &statement, error);
+        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = ?", &statement, error);
+    if (status == EFFACE_OK)
+        ef_sql_bind_text(statement, 1, name);
     EF_THEN(status, ef_sql_step(store, statement, &row, error));
     if (status == EFFACE_OK && row)
         status = ef_sql_has(statement, "b")
-                     ? copy_offsets(store, ef_sql_bytes(statement, 0), error)
-                     : ef_store_corrupt(error, "the offsets of its columns are invalid");
+                     ? copy(store, ef_sql_bytes(statement, 0), error)
+                     : ef_store_corrupt(error, "what it says of its columns is invalid");
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -145,16 +187,32 @@ static efface_status make_places(efface_store *store, efface_error *error) {
     return EFFACE_OK;
 }
 
+/* And the types. */
+static efface_status make_typed(efface_store *store, efface_error *error) {
+    if (store->types == NULL)
+        return EFFACE_OK;
+    store->typed = ef_alloc_zero(store->head.n_columns, sizeof *store->typed);
+    if (store->typed == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < store->head.n_columns; j++)
+        if (store->types[j] != EFFACE_TYPE_NUMBER)
+            store->typed[store->n_typed++] = (efface_typed_column){
+                .column = efface_store_column(store, j), .place = j + 1, .type = store->types[j]};
+    return EFFACE_OK;
+}
+
 efface_status ef_store_read_columns(efface_store *store, efface_error *error) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_status status = read_column_names(store, error);
-    EF_THEN(status, read_column_offsets(store, error));
-    EF_THEN(status,
-            ef_names_digest(store->names, store->offsets, store->head.n_columns, digest, error));
+    EF_THEN(status, read_fact(store, "offsets", copy_offsets, error));
+    EF_THEN(status, read_fact(store, "types", copy_types, error));
+    EF_THEN(status, ef_names_digest(store->names, store->offsets, store->types,
+                                    store->head.n_columns, digest, error));
     if (status == EFFACE_OK && memcmp(digest, store->head.names_digest, sizeof digest) != 0)
-        status =
-            ef_store_corrupt(error, "the names or offsets of its columns do not match its head");
-    return status == EFFACE_OK ? make_places(store, error) : status;
+        status = ef_store_corrupt(
+            error, "the names, offsets or types of its columns do not match its head");
+    EF_THEN(status, make_places(store, error));
+    return status == EFFACE_OK ? make_typed(store, error) : status;
 }
 
 /* ---------------------------------------------------------------- asking */
@@ -167,20 +225,47 @@ double efface_store_offset(const efface_store *store, uint32_t column) {
     return store->offsets != NULL && column < store->head.n_columns ? store->offsets[column] : 0.0;
 }
 
-efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *columns,
-                                    efface_data *data, efface_error *error) {
+efface_column_type efface_store_type(const efface_store *store, uint32_t column) {
+    return store->types != NULL && column < store->head.n_columns ? store->types[column]
+                                                                  : EFFACE_TYPE_NUMBER;
+}
+
+static uint32_t column_of(const uint32_t *columns, uint32_t j) {
+    return columns != NULL ? columns[j] : j;
+}
+
+static efface_status give_types(const efface_store *store, const uint32_t *columns,
+                                efface_data *data, efface_error *error) {
+    if (store->types == NULL)
+        return EFFACE_OK;
+    efface_column_type *const some = ef_alloc(data->n_columns, sizeof *some);
+    if (some == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        some[j] = efface_store_type(store, column_of(columns, j));
+    const efface_status status = efface_data_set_types(data, some, error);
+    ef_free(some);
+    return status;
+}
+
+static efface_status give_offsets(const efface_store *store, const uint32_t *columns,
+                                  efface_data *data, efface_error *error) {
     if (store->offsets == NULL)
         return EFFACE_OK;
-    if (columns == NULL)
-        return efface_data_set_offsets(data, store->offsets, error);
     double *const some = ef_alloc(data->n_columns, sizeof *some);
     if (some == NULL)
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < data->n_columns; j++)
-        some[j] = efface_store_offset(store, columns[j]);
+        some[j] = efface_store_offset(store, column_of(columns, j));
     const efface_status status = efface_data_set_offsets(data, some, error);
     ef_free(some);
     return status;
+}
+
+efface_status ef_store_give_units(const efface_store *store, const uint32_t *columns,
+                                  efface_data *data, efface_error *error) {
+    const efface_status status = give_offsets(store, columns, data, error);
+    return status == EFFACE_OK ? give_types(store, columns, data, error) : status;
 }
 
 efface_status ef_store_new_set(const efface_store *store, efface_data **out, efface_error *error) {
@@ -188,7 +273,7 @@ efface_status ef_store_new_set(const efface_store *store, efface_data **out, eff
     efface_status status = efface_data_create(store->head.n_columns, &made, error);
     if (status == EFFACE_OK) {
         efface_data_allow_missing(made);
-        status = ef_store_give_offsets(store, NULL, made, error);
+        status = ef_store_give_units(store, NULL, made, error);
     }
     for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < made->n_columns; j++)
         status = efface_data_name_column(made, j, store->names[j], error);

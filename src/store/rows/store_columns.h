@@ -18,12 +18,12 @@ efface_status ef_store_read_rules(efface_store *store, efface_error *error);
 /* Releases them. */
 void ef_store_free_columns(efface_store *store);
 
-/* A set without rows, with the columns and offsets of the store. */
+/* A set without rows, with the columns, offsets and types of the store. */
 efface_status ef_store_new_set(const efface_store *store, efface_data **out, efface_error *error);
 
-/* Gives a set without rows the offsets of some columns of the store (NULL: of all). */
-efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *columns,
-                                    efface_data *data, efface_error *error);
+/* Gives a set without rows the offsets and types of some columns of the store (NULL: of all). */
+efface_status ef_store_give_units(const efface_store *store, const uint32_t *columns,
+                                  efface_data *data, efface_error *error);
 
 /* Whether rows that come have the offsets of the store; ARGUMENT if not. */
 efface_status ef_store_check_offsets(const efface_store *store, const efface_data *data,

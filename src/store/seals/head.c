@@ -192,10 +192,11 @@ void ef_receipt_key_digest(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES],
     ef_digest(key, EFFACE_RECEIPT_KEY_BYTES, digest);
 }
 
-/* Without offsets, it is the digest of the names alone, as it was before offsets existed. An older
- * program does not know offsets: it finds the names of a store with offsets damaged, and refuses
- * the store. */
-efface_status ef_names_digest(char *const *names, const double *offsets, uint32_t n_columns,
+/* Without offsets and types, it is the digest of the names alone, as it was before these existed. An
+ * older program does not know them: it finds the names of a store that has them damaged, and
+ * refuses the store. With types there are always offsets, which may be 0. */
+efface_status ef_names_digest(char *const *names, const double *offsets,
+                              const efface_column_type *types, uint32_t n_columns,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     ef_writer w = {0};
     for (uint32_t j = 0; j < n_columns; j++) {
@@ -205,8 +206,10 @@ efface_status ef_names_digest(char *const *names, const double *offsets, uint32_
         if (n != 0)
             ef_write_bytes(&w, name, n);
     }
-    for (uint32_t j = 0; offsets != NULL && j < n_columns; j++)
-        ef_write_f64(&w, offsets[j]);
+    for (uint32_t j = 0; (offsets != NULL || types != NULL) && j < n_columns; j++)
+        ef_write_f64(&w, offsets != NULL ? offsets[j] : 0.0);
+    for (uint32_t j = 0; types != NULL && j < n_columns; j++)
+        ef_write_u32(&w, (uint32_t)types[j]);
     const bool failed = w.failed;
     if (!failed)
         ef_digest(w.bytes, w.n_bytes, digest);

@@ -56,7 +56,8 @@ efface_status ef_head_write(efface_store *store, efface_error *error);
 /* The digest of a receipt key, and of the names of columns with their offsets (NULL: none). */
 void ef_receipt_key_digest(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES],
                            unsigned char digest[EFFACE_DIGEST_BYTES]);
-efface_status ef_names_digest(char *const *names, const double *offsets, uint32_t n_columns,
+efface_status ef_names_digest(char *const *names, const double *offsets,
+                              const efface_column_type *types, uint32_t n_columns,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error);
 
 #endif
