@@ -217,6 +217,7 @@ class Estimator(BaseEstimator, Fitted):
         """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
         sample_weight = form.weighted(sample_weight, given.labels, len(rows))
         weights = check_weights(sample_weight, len(rows))
+        hashed_ids = ids is None
         present, all_ids = None, None
         if weights is not None and not weights.all():
             present = weights > 0
@@ -259,6 +260,7 @@ class Estimator(BaseEstimator, Fitted):
             models,
             params=params,
             weighting="none" if weights is None else "parts",
+            hashed_ids=hashed_ids,
             y=form.kept({}, models.form(0)[2]),
         )
         model._owner_texts.add(models, unmasked(owned))

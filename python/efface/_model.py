@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import _efface
 from ._arrays import (
+    NO_OWNER,
     WEIGHT_UNIT,
     add_column_offsets,
     answer_array,
@@ -20,6 +21,7 @@ from ._arrays import (
     unmasked,
     whole_weights,
 )
+from ._efface import NotFoundError
 from ._fitted import CHANGING, NOT_FINISHED, Fitted, of_one_state
 from ._owner_texts import OwnerTexts
 from ._parameters import skips_missing
@@ -56,6 +58,7 @@ class Model(Fitted):
     __slots__ = (
         "_cache",
         "_has_arrivals",
+        "_hashed_ids",
         "_inside",
         "_lock",
         "_models",
@@ -76,6 +79,7 @@ class Model(Fitted):
         params=None,
         weighting="none",
         has_arrivals=True,
+        hashed_ids=False,
         y=Nothing(),
         owner_texts=None,
     ):
@@ -86,6 +90,7 @@ class Model(Fitted):
         # What weights are: there are "none", multiples of 1/1024 ("parts"), or "whole" numbers.
         self._weighting = weighting
         self._has_arrivals = has_arrivals
+        self._hashed_ids = hashed_ids  # the rows of the fit were given no ids
         self._cache = {}
         # A thread that holds the lock may take it again: `_inside` says what it was doing.
         self._lock = threading.RLock()
@@ -338,7 +343,23 @@ class Model(Fitted):
     # -------------------------------------------------------------- changing
 
     def _named(self, error, *given):
-        return name_texts(error, self._models.text_id, *given)
+        named = name_texts(error, self._models.text_id, *given)
+        if type(error) is not NotFoundError:
+            return named
+        return NotFoundError(f"{named}{self._why_nobody(str(named))}")
+
+    def _why_nobody(self, message):
+        """Why a request may have found nobody."""
+        if "the owner " in message:
+            owners = self._column(3, np.uint64)
+            if (owners == NO_OWNER).all():
+                return "; no row of this model has an owner: give owners to fit, or forget by ids"
+        elif self._hashed_ids:
+            return (
+                "; the rows were given no ids, so that ids are hashes of their content: give ids to "
+                "fit, or forget by ids_[mask]"
+            )
+        return ""
 
     def _chosen(self, ids):
         """The ids that a mask chooses; ids as they are."""
@@ -484,6 +505,7 @@ class Model(Fitted):
             labels,
             self._y,
             self._owner_texts,
+            self._hashed_ids,
         )
 
     def __deepcopy__(self, memo):
@@ -510,6 +532,7 @@ def _restore(
     labels=None,
     y=Nothing(),
     owner_texts=None,
+    hashed_ids=False,
 ):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
@@ -517,6 +540,13 @@ def _restore(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets, labels
     )
     known = None if owner_texts is None else owner_texts.copy()
-    model = make_model(models, params=params, weighting=weighting, y=y, owner_texts=known)
+    model = make_model(
+        models,
+        params=params,
+        weighting=weighting,
+        hashed_ids=hashed_ids,
+        y=y,
+        owner_texts=known,
+    )
     model._cache.update(answers)
     return model

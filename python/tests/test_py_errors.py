@@ -1,6 +1,7 @@
 """Wrong input: exceptions with the messages that scikit-learn's users expect, never a crash, and
 nothing changed."""
 
+import pickle
 import random
 
 import numpy as np
@@ -278,3 +279,19 @@ def test_stores_survive_nonsense(tmp_path, gaussian):
                     except Exception:
                         pass
         assert store.check() == [] and store.verify()
+
+
+def test_a_request_that_finds_nobody_says_why(gaussian):
+    """Ids that are hashes of the content, and a model without owners."""
+    hashed = KMeans(3).fit(gaussian[:50])
+    named = KMeans(3).fit(gaussian[:50], ids=range(50), owners=[1] * 50)
+    copy = pickle.loads(pickle.dumps(hashed))
+    for model in hashed, copy:
+        with pytest.raises(efface.NotFoundError, match=r"hashes of their content.* ids_\[mask\]"):
+            model.forget(ids=7)
+        with pytest.raises(efface.NotFoundError, match="no row of this model has an owner"):
+            model.preview(owners="Ada")
+    for request in {"ids": 77}, {"owners": 2}:
+        with pytest.raises(efface.NotFoundError) as raised:
+            named.forget(**request)
+        assert "hashes" not in str(raised.value) and "give" not in str(raised.value)
