@@ -50,7 +50,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
     cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
-    cli_compact, cli_publish, cli_serve, cli_tokens, cli_digest;
+    cli_compact, cli_publish, cli_serve, cli_tokens, cli_digest, cli_look;
 
 /* ---- program.c: a program with some of the commands */
 

@@ -2,9 +2,9 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cli_fit,     &cli_forget, &cli_learn,   &cli_update, &cli_show,   &cli_owners,  &cli_predict,
-    &cli_export,  &cli_info,   &cli_digest,  &cli_verify, &cli_check,  &cli_compact, &cli_rekey,
-    &cli_publish, &cli_drop,   &cli_receipt, &cli_serve,  &cli_tokens, NULL,
+    &cli_look,    &cli_fit,     &cli_forget, &cli_learn,   &cli_update, &cli_show,   &cli_owners,
+    &cli_predict, &cli_export,  &cli_info,   &cli_digest,  &cli_verify, &cli_check,  &cli_compact,
+    &cli_rekey,   &cli_publish, &cli_drop,   &cli_receipt, &cli_serve,  &cli_tokens, NULL,
 };
 
 static const cli_program efface = {
@@ -12,8 +12,7 @@ static const cli_program efface = {
     .about = "usage: efface COMMAND [OPTIONS]\n"
              "Fits models to rows, and lets them forget rows again, exactly.\n",
     .more = "Run efface COMMAND --help for more. Every command takes --json. Exit codes:\n"
-            "0 done, 1 failed, 2 usage, 3 different, 4 not found, 5 busy, 6 damaged.\n"
-            "  efface fit people.csv --id id -k 8 -o people.store\n",
+            "0 done, 1 failed, 2 usage, 3 different, 4 not found, 5 busy, 6 damaged.\n",
 
     .commands = commands,
 };

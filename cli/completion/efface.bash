@@ -2,7 +2,7 @@
 
 _efface() {
     local cur prev command options
-    local commands="fit forget learn update show owners predict export info digest verify check
+    local commands="look fit forget learn update show owners predict export info digest verify check
         compact rekey publish drop receipt serve token"
     COMPREPLY=()
     cur=${COMP_WORDS[COMP_CWORD]}
@@ -28,7 +28,7 @@ _efface() {
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
         --passes | --starts | --candidates | --bound | --target | --class | --categories | --trees | \
         --depth | --min-split | --min-leaf | --trees-of-row | --alpha | --smoothing | \
-        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --most-rows | --under-way | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
+        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --ignore | --type | --offset | --listen | --host | --most-body | --most-rows | --under-way | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
     --format) options="text csv json" ;;
@@ -37,7 +37,7 @@ _efface() {
         return
         ;;
     *)
-        local data="--id --owner --weight --label --header --ids"
+        local data="--id --owner --weight --label --ignore --header --ids"
         local who="--id --key --owner --owner-key --from"
         local change="--sign --receipt-key --opening --list --wait"
         case $command in
@@ -45,14 +45,15 @@ _efface() {
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
             --target --class --alpha --no-intercept --smoothing --quadratic --shrinkage -n --components --whiten
             --features --trees --depth --min-split --min-leaf --rows --trees-of-row --criterion
-            --missing --categories --offset --threads --like --keep-texts --sign --receipt-key --opening --wait $data" ;;
+            --missing --categories --type --offset --threads --like --keep-texts --sign --receipt-key --opening --wait $data" ;;
+        look) options="--header" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
-        learn) options="$change --ids-out $data" ;;
-        update) options="$change --yes $data" ;;
+        learn) options="$change --ids-out --columns $data" ;;
+        update) options="$change --yes --columns $data" ;;
         show) options="$who -o --format --wait" ;;
         owners) options="-o --format --wait" ;;
         compact) options="--receipt-key --wait" ;;
-        predict) options="-o --model --probabilities --columns --wait $data" ;;
+        predict) options="-o --model --probabilities --columns --type --wait $data" ;;
         export) options="--table --labels --canonical --receipts --forest -o --model --wait" ;;
         digest | verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --sign --receipt-key --opening --wait" ;;

@@ -1,6 +1,7 @@
 /* Reading DATA, and lists of columns. */
 #include "input/data_files.h"
 
+#include "one_more.h"
 #include "output/progress.h"
 
 #include <errno.h>
@@ -15,7 +16,13 @@ const char *const cli_ids_words[] = {"detect", "numbers", "text", NULL};
 
 bool cli_data_options_given(const cli_data_options *options) {
     return options->id != NULL || options->owner != NULL || options->weight != NULL ||
-           options->label != NULL || options->header != 0 || options->ids != 0;
+           options->label != NULL || options->header != 0 || options->ids != 0 ||
+           options->ignored.n != 0;
+}
+
+void cli_data_options_free(cli_data_options *options) {
+    cli_texts_free(&options->columns);
+    cli_texts_free(&options->ignored);
 }
 
 /* A store may know which columns its rows came from; what the command line says goes before. */
@@ -32,6 +39,10 @@ static void apply_options(const cli_data_options *options, efface_load_options *
         load->header = (efface_header)options->header;
     if (options->ids != 0)
         load->ids = (efface_ids)options->ids;
+    load->columns = options->columns.items;
+    load->n_columns = options->columns.n;
+    load->ignored = options->ignored.items;
+    load->n_ignored = options->ignored.n;
     load->progress = cli_file_part;
 }
 
@@ -54,13 +65,70 @@ int cli_find_data(const char *path) {
                : cli_not_found("there is no file '%s'", path);
 }
 
+/* ---- columns that are passed over */
+
+static bool is_noted(const cli_skipped *skipped, uint32_t number) {
+    for (size_t i = 0; i < skipped->n; i++)
+        if (skipped->numbers[i] == number)
+            return true;
+    return false;
+}
+
+static void note_skipped(void *context, uint32_t number, const char *name) {
+    cli_skipped *const s = context;
+    if (is_noted(s, number))
+        return;
+    uint32_t *const numbers = cli_one_more(s->numbers, s->n, sizeof *numbers);
+    if (numbers != NULL)
+        s->numbers = numbers;
+    char **const names = cli_one_more(s->names, s->n, sizeof *names);
+    if (names != NULL)
+        s->names = names;
+    char *const copy = name != NULL ? strdup(name) : NULL;
+    if (numbers == NULL || names == NULL || (name != NULL && copy == NULL)) {
+        free(copy);
+        s->failed = true;
+        return;
+    }
+    numbers[s->n] = number;
+    names[s->n++] = copy;
+}
+
+void cli_note_skipped(efface_load_options *load, cli_skipped *skipped) {
+    load->skipped = note_skipped;
+    load->skipped_context = skipped;
+}
+
+void cli_skipped_free(cli_skipped *skipped) {
+    for (size_t i = 0; i < skipped->n; i++)
+        free(skipped->names[i]);
+    free(skipped->names);
+    free(skipped->numbers);
+    *skipped = (cli_skipped){.numbers = NULL};
+}
+
+void cli_list_skipped(const cli_skipped *skipped, char list[CLI_SKIPPED_LIST]) {
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; i < skipped->n; i++) {
+        char number[32];
+        const char *const before = i > 0 ? ", " : "";
+        snprintf(number, sizeof number, "column %" PRIu32, skipped->numbers[i]);
+        const char *const name = skipped->names[i] != NULL ? skipped->names[i] : number;
+        if (used + strlen(name) + sizeof ", , ..." > CLI_SKIPPED_LIST) {
+            (void)snprintf(list + used, CLI_SKIPPED_LIST - used, "%s...", before);
+            return;
+        }
+        used += (size_t)snprintf(list + used, CLI_SKIPPED_LIST - used, "%s%s", before, name);
+    }
+}
+
+/* ---- reading */
+
 static int explain_error(const cli_data_options *options, const efface_error *error) {
     const int code = cli_report_error(error);
     if (error->status == EFFACE_E_FORMAT && error->column > 0)
-        cli_say("%s", options->advice != NULL
-                          ? options->advice
-                          : "name columns that are not values with --id, --owner, --weight and "
-                            "--label");
+        cli_say("%s", options->advice != NULL ? options->advice : CLI_NAME_COLUMNS);
     return code;
 }
 
@@ -71,40 +139,11 @@ int cli_load_data(const char *path, const cli_data_options *options, efface_load
     if (code != CLI_DONE)
         return code;
     apply_options(options, load);
-    return efface_data_load(path, load, data, &error) == EFFACE_OK ? CLI_DONE
-                                                                   : explain_error(options, &error);
-}
-
-int cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
-                  efface_data **data, efface_error *why) {
-    /* The library has no way to leave a column out, but owners and labels may be any texts. */
-    const char **const places[] = {&load->owner_column, &load->label_column, &load->id_column};
-    enum { N_PLACES = sizeof places / sizeof places[0] };
-    static char numbers[N_PLACES][24];
-    efface_error error;
-    const int code = cli_find_data(path);
-    why->status = EFFACE_OK;
-    if (code != CLI_DONE)
-        return code;
-    apply_options(options, load);
-    const bool again = cli_can_be_read_again(path);
-    for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
-        /* Numbers with a text among them are no column of texts. */
-        if (error.column == why->column && why->status != EFFACE_OK)
-            return cli_report_error(why);
-        while (i < N_PLACES && *places[i] != NULL)
-            i++;
-        if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
-            /* Texts that come twice make no ids, but nobody said that they were ids. */
-            if (error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK)
-                return explain_error(options, why);
-            return again ? cli_report_error(&error) : explain_error(options, &error);
-        }
-        *why = error;
-        snprintf(numbers[i], sizeof numbers[i], "%" PRIu64, error.column);
-        *places[i] = numbers[i];
-    }
-    return CLI_DONE;
+    if (efface_data_load(path, load, data, &error) == EFFACE_OK)
+        return CLI_DONE;
+    /* A column that does not exist came from the command line. */
+    return error.status == EFFACE_E_ARGUMENT ? cli_report_wrong(&error)
+                                             : explain_error(options, &error);
 }
 
 efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_error *error) {
@@ -112,6 +151,8 @@ efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_e
     efface_status status = efface_data_create(n, out, error);
     if (status == EFFACE_OK)
         status = efface_data_set_offsets(*out, efface_data_offsets(set), error);
+    if (status == EFFACE_OK)
+        status = efface_data_set_types(*out, efface_data_types(set), error);
     for (uint32_t i = 0; i < n && status == EFFACE_OK; i++)
         status = efface_data_name_column(*out, i, efface_data_column_name(set, i), error);
     return status;
@@ -142,6 +183,44 @@ double cli_column_offset(const cli_columns *columns, uint32_t column) {
                                       : efface_predictor_offsets(columns->published);
     return offsets != NULL ? offsets[column] : 0.0;
 }
+
+/* ---- columns by number */
+
+uint64_t cli_column_number(const cli_columns *columns, uint32_t column) {
+    uint64_t number = column + UINT64_C(1);
+    for (size_t i = 0; columns->skipped != NULL && i < columns->skipped->n; i++)
+        number += columns->skipped->numbers[i] <= number;
+    return number;
+}
+
+bool cli_column_numbered(const cli_columns *columns, uint64_t number, uint32_t *column) {
+    uint64_t before = 0;
+    for (size_t i = 0; columns->skipped != NULL && i < columns->skipped->n; i++) {
+        if (columns->skipped->numbers[i] == number)
+            return false;
+        before += columns->skipped->numbers[i] < number;
+    }
+    if (number == 0 || number - before > columns->n)
+        return false;
+    *column = (uint32_t)(number - before - 1);
+    return true;
+}
+
+uint64_t cli_last_number(const cli_columns *columns) {
+    return columns->n + (columns->skipped != NULL ? (uint64_t)columns->skipped->n : 0);
+}
+
+efface_category *cli_known_columns(const cli_columns *columns, const bool *wanted, size_t *n) {
+    efface_category *const known = calloc(columns->n + (size_t)1, sizeof *known);
+    *n = 0;
+    for (uint32_t i = 0; known != NULL && i < columns->n; i++)
+        if (wanted == NULL || wanted[i])
+            known[(*n)++] =
+                (efface_category){.column = cli_column_name(columns, i), .place = i + 1};
+    return known;
+}
+
+/* ---- columns by name */
 
 cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column) {
     cli_found found = CLI_NONE;

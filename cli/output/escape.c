@@ -3,6 +3,7 @@
 #include "output/escape.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 static bool is_continuation(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
@@ -64,4 +65,26 @@ cli_digits cli_hex_of(const unsigned char digest[EFFACE_DIGEST_BYTES]) {
     cli_digits digits;
     cli_hex(digest, EFFACE_DIGEST_BYTES, digits.text);
     return digits;
+}
+
+int cli_count_characters(const char *text) {
+    int n = 0;
+    for (; *text != '\0'; n++)
+        text += cli_next_character(text).n_bytes;
+    return n;
+}
+
+void cli_put_padded(FILE *out, const char *text, int width) {
+    int used = 0;
+    for (const char *at = text; *at != '\0' && used < width; used++) {
+        const cli_character c = cli_next_character(at);
+        char one[8] = "";
+        memcpy(one, at, c.n_bytes < sizeof one ? c.n_bytes : sizeof one - 1);
+        if (c.kind == CLI_VISIBLE)
+            fputs(one, out);
+        else
+            fputc('?', out);
+        at += c.n_bytes;
+    }
+    fprintf(out, "%*s", width - used, "");
 }

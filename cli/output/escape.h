@@ -19,6 +19,11 @@ typedef struct cli_character {
 /* What a text that does not end here begins with. CLI_NO_CHARACTER: a byte that is no UTF-8. */
 cli_character cli_next_character(const char *text);
 
+/* The number of characters of a text. And the text cut off, and filled up with spaces, to so many;
+ * what is not visible is a question mark. */
+int cli_count_characters(const char *text);
+void cli_put_padded(FILE *out, const char *text, int width);
+
 /* Hexadecimal digits, and a zero byte behind them. */
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);

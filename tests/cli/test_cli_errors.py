@@ -109,7 +109,8 @@ FAILED = [
     ("exists already: leave DATA out to add a model to it", "fit people.csv -k 3 -o s.store"),
     ("two", "fit -k 3 -o s.store --model two"),
     ("name columns that are not values with --id", "fit people.csv -k 3 -o new.store"),  # the column user is no number
-    ("a column 'id' that the store does not have", "learn s.store wide.csv"),
+    ("has 3 columns of values, but the store has 2; name columns that are not values with --id",
+     "learn s.store wide.csv --header no"),
     ("no column 'height', which the store has", "learn s.store narrow.csv --label x"),
     ("id 0 exists already", "learn s.store people.csv --id id --owner user"),
     ('hole.csv:3:3: "n/a"', "predict s.store hole.csv --model two"),
@@ -127,7 +128,7 @@ class Errors(ProgramTest):
         super().setUp()
         self.fit()
         self.output("fit", "-k", "2", "-o", "s.store", "--model", "two")
-        self.write("wide.csv", "id,age,height\n7,1,2\n")
+        self.write("wide.csv", "7,1,2\n")
         self.write("narrow.csv", "age,x\n1,2\n")
         self.write("hole.csv", "name,age,height\na,1,2\nb,3,n/a\n")
         self.write("bad", "5\nx y\n6\n")

@@ -84,7 +84,7 @@ class Rounding(OffsetTest):
         for option, words in {"when": "COLUMN=VALUE", "when=": "COLUMN=VALUE", "=3": "COLUMN=VALUE",
                               "when=nan": "COLUMN=VALUE", "when=1x": "COLUMN=VALUE"}.items():
             self.assertIn(words, self.fit_far("--offset", option, code=2).stderr)
-        self.assertIn("no column of values 'else'", self.fit_far("--offset", "else=3", code=1).stderr)
+        self.assertIn("no column of values 'else'", self.fit_far("--offset", "else=3", code=2).stderr)
         self.fit_far("--offset", f"1={BASE}")
         self.assertIn("--offset", self.run_with(2, "fit", "-k", "2", "-o", "far.store", "--model",
                                                 "b", "--offset", "1=1").stderr)

@@ -336,9 +336,9 @@ class Learn(ProgramTest):
         shown = self.json("show", "a.store", "--id", str(done["ids"][0]))
         self.assertEqual(shown["rows"][0]["values"], [1, 2])
         before = self.read("a.store")
-        for head, message in [("age,weight", "a column 'weight' that the store does not have"),
+        for head, message in [("age,weight", "no column 'height', which the store has"),
                               ("age", "no column 'height', which the store has"),
-                              ("age,height,id", "a column 'id' that the store does not have"),
+                              ("weight,size", "a column 'weight' that the store does not have"),
                               ("age,age", "a column 'age' that the store does not have")]:
             self.write("odd.csv", head + "\n" + ",".join("7" for _ in head.split(",")) + "\n")
             self.refused(1, message, "learn", "a.store", "odd.csv")

@@ -271,12 +271,12 @@ class Classes(ViewTest):
         self.fit_view("bayes", "--class", "kind", "--columns", "age,height")
         # A file in which all classes look like numbers: they are the texts that the store has.
         self.write("more.csv", header + "\n200,5,4,1,3,7\n201,5,3,1,3,7\n")
-        self.output("learn", "s.store", "more.csv", "--id", "id", "--label", "kind")
+        self.run_with(0, "learn", "s.store", "more.csv", "--id", "id", "--label", "kind")
         self.assertEqual({c["class"]: c["rows"] for c in self.details()["classes"]},
                          {"cat": 20, "dog": 20, "7": 22})
         self.assertEqual(len(self.details()["classes"]), 3)
         self.write("more.csv", header + "\n0,5,4,1,3,7\n")
-        self.output("update", "s.store", "more.csv", "--id", "id", "--label", "kind", "--yes")
+        self.run_with(0, "update", "s.store", "more.csv", "--id", "id", "--label", "kind", "--yes")
         self.assertEqual({c["class"]: c["rows"] for c in self.details()["classes"]},
                          {"cat": 19, "dog": 20, "7": 23})
         # The other way round, texts among numbers are refused.
@@ -292,9 +292,9 @@ class Classes(ViewTest):
     def test_warnings(self):
         self.fit_view("bayes", "--class", "kind", "--columns", "age,height")
         self.write("more.csv", "id,age,height,one,size,kind\n200,5,4,1,3,yak\n")
-        self.output("learn", "s.store", "more.csv", "--id", "id", "--label", "kind")
+        self.run_with(0, "learn", "s.store", "more.csv", "--id", "id", "--label", "kind")
         self.write("none.csv", "id,age,height,one,size\n201,5,4,1,3\n202,4,4,1,2\n")
-        self.output("learn", "s.store", "none.csv", "--id", "id")
+        self.run_with(0, "learn", "s.store", "none.csv", "--id", "id")
         done = self.fit_view("bayes", "--model", "b", data=None)
         self.assertIn("warning: 2 rows have no class, and take no part", done.stderr)
         self.assertIn("1 class has one row only", done.stderr)

@@ -2,6 +2,7 @@
  * in its own file. */
 #include "commands/models/fit_columns.h"
 #include "input/columns/column_offsets.h"
+#include "input/columns/typed_columns.h"
 #include "input/part_files.h"
 #include "input/secrets.h"
 #include "input/stores.h"
@@ -19,10 +20,12 @@ typedef struct choices {
     bool keep_texts;
     cli_open open;
     cli_number seed;
-    cli_texts data_paths, offset_texts;
+    cli_texts data_paths, offset_texts, type_texts;
     cli_fit_columns columns;
     cli_offsets offsets;
+    cli_types types;
     cli_data_options data;
+    cli_skipped skipped;
     efface_params *params;  /* a part of of_family */
     efface_new_model asked; /* without its columns */
     efface_model *model;    /* that was fitted */
@@ -69,6 +72,7 @@ static int read_arguments(choices *c, int n_arguments, char **arguments) {
         {"--model", CLI_TEXT, &c->name, NULL},
         {"--seed", CLI_NUMBER, &c->seed, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
+        {"--type", CLI_TEXTS, &c->type_texts, NULL},
         {"--threads", CLI_COUNT, &c->n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
@@ -110,11 +114,14 @@ static int read_fit_choices(choices *c, int n_arguments, char **arguments) {
         return cli_wrong("fit needs -o STORE: a new store for DATA, or with --model NAME one that "
                          "gets a model more");
     if (c->data_paths.n == 0 && (cli_data_options_given(&c->data) || c->like != NULL ||
-                                 c->keep_texts || c->offset_texts.n != 0))
+                                 c->keep_texts || c->offset_texts.n != 0 || c->type_texts.n != 0))
         return cli_wrong(
             "without DATA, fit adds a model to a store whose rows are there already: leave out "
-            "--id, --owner, --weight, --label, --header, --ids, --like, --offset and --keep-texts");
-    return cli_read_offsets(&c->offset_texts, &c->offsets);
+            "--id, --owner, --weight, --label, --ignore, --header, --ids, --like, --offset, "
+            "--type and --keep-texts");
+    CLI_THEN(code, cli_read_types(&c->type_texts, &c->types));
+    CLI_THEN(code, cli_read_offsets(&c->offset_texts, &c->offsets));
+    return code;
 }
 
 static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
@@ -191,13 +198,20 @@ static int create_store(choices *c, const efface_load_options *load, const effac
 static int load_once(choices *c, efface_load_options *options, efface_data **data) {
     options->offsets = c->offsets.items;
     options->n_offsets = c->offsets.n;
+    options->types = c->types.items;
+    options->n_types = c->types.n;
     options->missing = c->columns.missing;
     options->categories = c->columns.to_read.items;
     options->n_categories = c->columns.to_read.n;
+    cli_note_skipped(options, &c->skipped);
     cli_progress_begin("reading");
     const int code = cli_load_parts(&c->data_paths, &c->data, options, data);
     cli_progress_end();
-    return code;
+    return code == CLI_DONE && c->skipped.failed ? cli_out_of_memory() : code;
+}
+
+static cli_columns columns_of(const choices *c, const efface_data *data) {
+    return (cli_columns){.n = efface_data_n_columns(data), .data = data, .skipped = &c->skipped};
 }
 
 /* Reads DATA and, with --offset auto, once more with the offsets that it needs. */
@@ -211,7 +225,8 @@ static int load_shifted(choices *c, efface_load_options *options, efface_data **
     if (!cli_can_be_read_again(c->data_paths.items[0]))
         return cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
                          "the offsets, or a file");
-    code = cli_propose_offsets(*data, options->rounding, &c->offsets);
+    const cli_columns columns = columns_of(c, *data);
+    code = cli_propose_offsets(&columns, options->rounding, &c->offsets);
     if (code != CLI_DONE || c->offsets.n == n_given)
         return code;
     efface_data_free(*data);
@@ -242,11 +257,12 @@ static int make_store(choices *c, efface_store **store) {
     CLI_THEN(code, cli_outcome(efface_texts_create(&options.texts, &error), &error));
     CLI_THEN(code, cli_outcome(efface_rounding_create(&options.rounding, &error), &error));
     CLI_THEN(code, load_shifted(c, &options, &data));
-    chosen.of = (cli_columns){.n = data != NULL ? efface_data_n_columns(data) : 0, .data = data};
+    if (code == CLI_DONE)
+        chosen.of = columns_of(c, data);
     CLI_THEN(code, cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen));
     CLI_THEN(code, create_store(c, &options, data, &chosen, store));
     if (code == CLI_DONE) {
-        cli_warn_rounding(data, options.rounding);
+        cli_warn_rounding(&chosen.of, options.rounding);
         chosen.of.store = *store;
         if (c->family->warn != NULL)
             c->family->warn(c->of_family, c->model, &chosen);
@@ -368,6 +384,10 @@ static int run_fit(int n_arguments, char **arguments) {
     efface_model_free(c.model);
     cli_texts_free(&c.data_paths);
     cli_texts_free(&c.offset_texts);
+    cli_texts_free(&c.type_texts);
+    cli_types_free(&c.types);
+    cli_data_options_free(&c.data);
+    cli_skipped_free(&c.skipped);
     cli_fit_columns_free(&c.columns);
     cli_offsets_free(&c.offsets);
     if (c.of_family != NULL)
@@ -386,10 +406,11 @@ static const char help_format[] =
     "  --family F      %s\n"
     "                  Each has options of its own: efface fit --family F --help\n"
     "  --model NAME    the name of the model in the store (default)\n"
-    "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
+    "  --columns LIST  of DATA or the store: age,3,5-7 (all); --ignore LIST: others\n"
     "  --seed N        for all randomness; without it, a random seed, never shown\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are not\n"
     "                  values, by name or number; ids and owners may be texts\n"
+    "  --type COL=T    what is in a column: truth, date, time, or comma (3,14)\n"
     "  --offset COL=X  subtract X before rounding to float32; auto: chosen from DATA\n"
     "  --keep-texts    keep the texts of ids and owners, not only their numbers\n"
     "  --header yes|no, --ids numbers|text   if DATA does not make it clear\n"
@@ -400,8 +421,7 @@ static const char help_format[] =
     "  --json          as JSON: store, rows, dim, model with name, family, dim,\n"
     "                  parameters, digest, commitment; fitted, note, seconds\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
-    "example: efface fit people.csv --id id --owner user -k 8 --scale standard \\\n"
-    "             -o people.store\n";
+    "example: efface fit people.csv --id id -k 8 --scale standard -o people.store\n";
 
 static const char *help_on(int n_arguments, char **arguments) {
     static char help[sizeof help_format + 512];

@@ -1,5 +1,6 @@
 /* efface info: what a store holds, or a published model. Quick, unless a model is asked for: then
  * its rows are read. */
+#include "input/columns/typed_columns.h"
 #include "input/stores.h"
 #include "models/answers/predictions.h"
 #include "models/details/model_details.h"
@@ -32,6 +33,12 @@ static void json_columns(cli_json *json, const cli_columns *c) {
     cli_json_open(json, "offsets", '[');
     for (uint32_t i = 0; i < c->n; i++)
         cli_json_real(json, NULL, cli_column_offset(c, i));
+    cli_json_close(json);
+    if (c->store == NULL)
+        return;
+    cli_json_open(json, "types", '[');
+    for (uint32_t i = 0; i < c->n; i++)
+        cli_json_text(json, NULL, cli_type_words[cli_column_type(c, i)]);
     cli_json_close(json);
 }
 
@@ -68,6 +75,20 @@ static void print_offsets(const cli_columns *c) {
         put_column(c, i);
         cli_format_number(digits, cli_column_offset(c, i));
         printf(" %s", digits);
+        any = true;
+    }
+    fputs(any ? "\n" : "", stdout);
+}
+
+/* The columns that are no numbers. */
+static void print_types(const cli_columns *c) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (cli_column_type(c, i) == EFFACE_TYPE_NUMBER)
+            continue;
+        fputs(any ? ", " : "types     ", stdout);
+        put_column(c, i);
+        printf(" %s", cli_type_words[cli_column_type(c, i)]);
         any = true;
     }
     fputs(any ? "\n" : "", stdout);
@@ -164,6 +185,7 @@ static void print_text_contents(const contents *c) {
     const cli_columns columns = {.n = info->n_columns, .store = c->store};
     print_column_names(&columns);
     print_offsets(&columns);
+    print_types(&columns);
     printf("owners    %" PRIu64, info->n_owners);
     if (info->n_owners > 0 && info->n_unowned_rows > 0)
         printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,

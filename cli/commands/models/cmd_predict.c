@@ -1,5 +1,6 @@
 /* efface predict: what a model of a store, or a published one, predicts for each row of a file. */
 #include "input/columns/category_columns.h"
+#include "input/columns/typed_columns.h"
 #include "input/secrets.h"
 #include "input/stores.h"
 #include "models/answers/input_columns.h"
@@ -10,8 +11,10 @@
 #include <stdlib.h>
 
 typedef struct choices {
-    const char *store_path, *data_path, *name, *column_list, *out_path;
+    const char *store_path, *data_path, *name, *out_path;
     cli_data_options data;
+    cli_texts type_texts;
+    cli_types types; /* for a published model, which has none */
     cli_open open;
     bool probabilities, json;
 } choices;
@@ -67,24 +70,32 @@ static int write_result(const choices *c, cli_format format, const char *model,
 typedef struct read_data {
     efface_data *rows;
     efface_texts *texts;
-    efface_error passed_over;
     bool with_ids;
 } read_data;
 
-static int read_rows_to_predict(const choices *c, efface_load_options *load, read_data *data) {
+static int read_rows_to_predict(const choices *c, const cli_named_predictor *by,
+                                efface_load_options *load, read_data *data) {
     efface_error error;
     if (efface_texts_create(&data->texts, &error) != EFFACE_OK)
         return cli_report_error(&error);
     load->texts = data->texts;
-    /* A column of texts that nobody named may be read as the ids, which it is not. */
+    if (c->types.n > 0) {
+        load->types = c->types.items;
+        load->n_types = c->types.n;
+    }
     data->with_ids = c->data.id != NULL || load->id_column != NULL;
-    return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over);
+    if (c->data.columns.n > 0)
+        return cli_load_data(c->data_path, &c->data, load, &data->rows);
+    efface_category *const inputs = cli_read_inputs(by, load);
+    const int code = inputs != NULL ? cli_load_data(c->data_path, &c->data, load, &data->rows)
+                                    : cli_out_of_memory();
+    free(inputs);
+    return code;
 }
 
 static int predict_and_write(const choices *c, cli_format format, const cli_named_predictor *by,
                              const read_data *data) {
-    const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
-                               &data->passed_over};
+    const cli_inputs inputs = {c->data_path, cli_is_first() && c->data.columns.n > 0, data->rows};
     cli_predictions predictions = {.numbers = NULL};
     uint32_t *columns = NULL;
     if (c->probabilities &&
@@ -114,22 +125,21 @@ static int answer_from_store(const choices *c, cli_format format) {
     CLI_THEN(code, cli_choose_model(store, c->name, &info));
     CLI_THEN(code,
              cli_outcome(efface_store_load(store, info.name, &fitted, &model, &error), &error));
+    const cli_named_predictor by = {.name = info.name,
+                                    .predictor =
+                                        code == CLI_DONE ? efface_model_predictor(model) : NULL,
+                                    .data = fitted,
+                                    .store = store};
     if (code == CLI_DONE && cli_is_first()) {
         efface_store_load_options(store, &load);
-        load.missing = efface_predictor_takes_missing(efface_model_predictor(model));
-        code = read_rows_to_predict(c, &load, &data);
+        load.missing = efface_predictor_takes_missing(by.predictor);
+        code = read_rows_to_predict(c, &by, &load, &data);
         cli_wipe(&load, sizeof load);
     }
     /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
     if (!cli_is_first())
         CLI_THEN(code, cli_outcome(cli_begin_like(fitted, &data.rows, &error), &error));
-    if (code == CLI_DONE) {
-        const cli_named_predictor by = {.name = info.name,
-                                        .predictor = efface_model_predictor(model),
-                                        .data = fitted,
-                                        .store = store};
-        code = predict_and_write(c, format, &by, &data);
-    }
+    CLI_THEN(code, predict_and_write(c, format, &by, &data));
     efface_model_free(model);
     efface_data_free(fitted);
     efface_data_free(data.rows);
@@ -172,7 +182,7 @@ static int answer_from_published(const choices *c, cli_format format) {
         offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
     load.categories = categories.items;
     load.n_categories = categories.n;
-    CLI_THEN(code, read_rows_to_predict(c, &load, &data));
+    CLI_THEN(code, read_rows_to_predict(c, &by, &load, &data));
     CLI_THEN(code, predict_and_write(c, format, &by, &data));
     free(offsets);
     cli_categories_free(&categories);
@@ -189,7 +199,8 @@ static int run_predict(int n_arguments, char **arguments) {
         {"DATA", CLI_PLACE, &c.data_path, NULL},
         {"-o", CLI_TEXT, &c.out_path, NULL},
         {"--model", CLI_TEXT, &c.name, NULL},
-        {"--columns", CLI_TEXT, &c.column_list, NULL},
+        {"--columns", CLI_TEXTS, &c.data.columns, NULL},
+        {"--type", CLI_TEXTS, &c.type_texts, NULL},
         {"--probabilities", CLI_FLAG, &c.probabilities, NULL},
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
@@ -197,11 +208,15 @@ static int run_predict(int n_arguments, char **arguments) {
     cli_format format;
     int code = cli_parse("predict", options, n_arguments, arguments);
     CLI_THEN(code, cli_choose_format(c.out_path, c.json, &format));
-    if (code != CLI_DONE)
-        return code;
-    if (!cli_is_published(c.store_path))
-        return answer_from_store(&c, format);
-    return cli_is_first() ? answer_from_published(&c, format) : CLI_DONE;
+    CLI_THEN(code, cli_read_types(&c.type_texts, &c.types));
+    if (code == CLI_DONE && !cli_is_published(c.store_path))
+        code = answer_from_store(&c, format);
+    else if (code == CLI_DONE && cli_is_first())
+        code = answer_from_published(&c, format);
+    cli_data_options_free(&c.data);
+    cli_texts_free(&c.type_texts);
+    cli_types_free(&c.types);
+    return code;
 }
 
 const cli_command cli_predict = {
@@ -218,7 +233,8 @@ const cli_command cli_predict = {
     "                   it, standard output, as CSV or with --json as JSON\n"
     "  --model NAME     the model; needed if there are several\n"
     "  --probabilities  a column for each class: how likely it is\n"
-    "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
+    "  --columns LIST   the columns of DATA to use: age,3,5-7; --ignore LIST: others\n"
+    "  --type COL=TYPE  for a published model: what is in a column, as in fit\n"
     "  --id COL         the column of DATA with the ids; they are written next to the\n"
     "                   predictions, except to FILE.npy\n"
     "  --owner COL, --weight COL, --label COL\n"

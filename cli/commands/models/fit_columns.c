@@ -3,6 +3,7 @@
 
 #include "input/columns/target_columns.h"
 #include "input/secrets.h"
+#include "one_more.h"
 
 #include <string.h>
 
@@ -70,8 +71,29 @@ static int check_inputs(cli_fit_columns *c, const cli_family *family, cli_data_o
             family->name, c->missing ? "--missing" : "--categories");
     if (family->set_inputs != NULL)
         data->advice = "name columns that are not values with --id, --owner, --weight and --label, "
-                       "and columns of texts with --categories; --missing lets values be missing";
+                       "and columns of texts with --categories, or leave them out with --ignore; "
+                       "--missing lets values be missing";
     return cli_read_categories(&c->category_lists, &c->to_read);
+}
+
+/* ---- what is read of DATA */
+
+static int add_list(cli_texts *lists, const char *list) {
+    const char **const items = cli_one_more(lists->items, lists->n, sizeof *items);
+    if (items == NULL)
+        return cli_out_of_memory();
+    lists->items = items;
+    items[lists->n++] = list;
+    return CLI_DONE;
+}
+
+static int choose_columns_to_read(const cli_fit_columns *c, bool has_data, cli_data_options *data) {
+    if (!has_data || c->list == NULL)
+        return CLI_DONE;
+    int code = add_list(&data->columns, c->list);
+    for (size_t i = 0; i < c->target_lists.n; i++)
+        CLI_THEN(code, add_list(&data->columns, c->target_lists.items[i]));
+    return code;
 }
 
 int cli_check_fit_columns(cli_fit_columns *c, const cli_family *family, bool has_data,
@@ -80,6 +102,7 @@ int cli_check_fit_columns(cli_fit_columns *c, const cli_family *family, bool has
     CLI_THEN(code, cli_fit_has_classes(c, family) ? check_class(c, family, has_data, data)
                                                   : check_no_class(c, family));
     CLI_THEN(code, check_inputs(c, family, data));
+    CLI_THEN(code, choose_columns_to_read(c, has_data, data));
     return code;
 }
 
@@ -115,7 +138,8 @@ static int choose_inputs(cli_fit_columns *c, const cli_family *family, void *of_
 
 int cli_choose_fit_columns(cli_fit_columns *c, const cli_family *family, void *of_family,
                            cli_chosen *chosen) {
-    int code = c->list == NULL
+    /* Of DATA, only the columns of the model were read. */
+    int code = c->list == NULL || chosen->of.data != NULL
                    ? CLI_DONE
                    : cli_read_columns(c->list, &chosen->of, &chosen->columns, &chosen->n_columns);
     if (code == CLI_DONE && c->target_lists.n != 0) {

@@ -25,7 +25,8 @@ typedef struct cli_fit_columns {
 /* clang-format on */
 
 /* Whether the family takes these options, and has those that it needs. The column of --class
- * becomes that of the labels. CLI_DONE or, after a message, another exit code. */
+ * becomes that of the labels; the columns of --columns, and the targets, are those that are read
+ * of DATA. CLI_DONE or, after a message, another exit code. */
 int cli_check_fit_columns(cli_fit_columns *columns, const cli_family *family, bool has_data,
                           cli_data_options *data);
 

@@ -1,6 +1,13 @@
 /* efface learn: rows join the store and every model. */
 #include "commands/rows/data_change.h"
 
+static int learn_rows(const cli_data_change *c) {
+    if (c->ids_out != NULL && c->data.id != NULL)
+        return cli_wrong(
+            "--ids-out is for rows that get new ids; with --id, the rows have ids already");
+    return cli_change_by_data(c);
+}
+
 static int run_learn(int n_arguments, char **arguments) {
     cli_data_change c = {.kind = CLI_LEARNED, .change = CLI_CHANGE_DEFAULTS};
     const cli_option options[] = {
@@ -8,12 +15,10 @@ static int run_learn(int n_arguments, char **arguments) {
         {"--ids-out", CLI_TEXT, &c.ids_out, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    if (cli_parse("learn", options, n_arguments, arguments) != CLI_DONE)
-        return CLI_USAGE;
-    if (c.ids_out != NULL && c.data.id != NULL)
-        return cli_wrong(
-            "--ids-out is for rows that get new ids; with --id, the rows have ids already");
-    return cli_change_by_data(&c);
+    int code = cli_parse("learn", options, n_arguments, arguments);
+    CLI_THEN(code, learn_rows(&c));
+    cli_data_options_free(&c.data);
+    return code;
 }
 
 const cli_command cli_learn = {
@@ -22,7 +27,8 @@ const cli_command cli_learn = {
     "usage: efface learn STORE DATA [OPTIONS]\n"
     "Adds the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard input) to\n"
     "the store and to every model: all rows or none. Columns with names may have any\n"
-    "order; columns without names have the order of the store.\n"
+    "order, and others that the store does not have are not read; columns without\n"
+    "names have the order of the store.\n"
     "  --id COL         the column of DATA with the ids, by name or number; without\n"
     "                   it, rows get random ids, which are printed\n"
     "  --ids-out FILE   write these ids to a new file, one per line\n"

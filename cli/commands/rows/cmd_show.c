@@ -1,5 +1,6 @@
 /* efface show: what a store has of somebody. */
 #include "commands/rows/listing.h"
+#include "input/columns/typed_columns.h"
 #include "input/secrets.h"
 #include "input/wanted.h"
 #include "models/answers/predictor_names.h"
@@ -153,16 +154,30 @@ static const char *column_name(const shown *s, uint32_t column, char made_up[CLI
     return cli_named_column(&(cli_named_predictor){.data = s->data}, column, made_up);
 }
 
-/* The value of a column, or nothing if it is missing. */
-static void format_shown(char digits[32], const shown *s, uint32_t column) {
+/* The value of a column as a file has it, or nothing if it is missing. False: it is a number. */
+static bool format_shown(char text[EFFACE_TYPE_TEXT], const shown *s, uint32_t column) {
     const cli_columns columns = {.data = s->data};
-    cli_format_value(digits, s->values[column], cli_column_offset(&columns, column));
+    const efface_column_type type = cli_column_type(&columns, column);
+    const double offset = cli_column_offset(&columns, column);
+    if (efface_type_write(type, s->values[column], offset, text))
+        return true;
+    cli_format_value(text, s->values[column], offset);
+    return false;
+}
+
+/* The same where commas are written. */
+static void format_as_read(char text[EFFACE_TYPE_TEXT], const shown *s, uint32_t column) {
+    const bool is_number = !format_shown(text, s, column);
+    char *const point = strchr(text, '.');
+    if (is_number && point != NULL &&
+        cli_column_type(&(cli_columns){.data = s->data}, column) == EFFACE_TYPE_COMMA)
+        *point = ',';
 }
 
 static void write_csv_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[CLI_MADE_UP], digits[32];
+    char made_up[CLI_MADE_UP], digits[EFFACE_TYPE_TEXT];
     fputs("id,owner,weight,label", out);
     for (uint32_t j = 0; j < n; j++) {
         fputc(',', out);
@@ -178,8 +193,9 @@ static void write_csv_rows(FILE *out, const void *what) {
         cli_csv_token(out, &row->label);
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            format_shown(digits, s, j);
-            fprintf(out, ",%s", digits);
+            format_as_read(digits, s, j);
+            fputc(',', out);
+            cli_csv_text(out, digits);
         }
         fputc('\n', out);
     }
@@ -206,7 +222,7 @@ static void write_json_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
     cli_json json = cli_json_object(out);
-    char made_up[CLI_MADE_UP], digits[32];
+    char made_up[CLI_MADE_UP], digits[EFFACE_TYPE_TEXT];
     cli_json_text(&json, "store", s->path);
     cli_json_bool(&json, "keeps_texts", s->info.keeps_texts != 0);
     cli_json_open(&json, "columns", '[');
@@ -226,8 +242,11 @@ static void write_json_rows(FILE *out, const void *what) {
         cli_json_open(&json, "values", '[');
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            format_shown(digits, s, j);
-            cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
+            const bool is_text = format_shown(digits, s, j);
+            if (is_text && digits[0] != 't' && digits[0] != 'f')
+                cli_json_text(&json, NULL, digits);
+            else
+                cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
         }
         cli_json_close(&json);
         cli_json_close(&json);
@@ -257,7 +276,7 @@ static void print_models(FILE *out, const shown *s) {
 static void write_text_rows(FILE *out, const void *what) {
     const shown *const s = what;
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[CLI_MADE_UP], digits[32];
+    char made_up[CLI_MADE_UP], digits[EFFACE_TYPE_TEXT];
     fprintf(out, "%zu row%s\n", s->n_rows, s->n_rows == 1 ? "" : "s");
     for (size_t i = 0; i < s->n_rows; i++) {
         const shown_row *const row = &s->rows[i];
@@ -273,7 +292,7 @@ static void write_text_rows(FILE *out, const void *what) {
         for (uint32_t j = 0; j < n; j++) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
-            format_shown(digits, s, j);
+            format_as_read(digits, s, j);
             fprintf(out, " %s%s\n", digits[0] != '\0' ? digits : "missing",
                     is_text(s, j) ? " (stands for a text)" : "");
         }

@@ -18,12 +18,16 @@ typedef struct cli_data_change {
 #define CLI_DATA_CHANGE_OPTIONS(c)                   \
     CLI_STORE_OPTIONS((c).store_path, (c).change.open, (c).json),   \
     {"DATA", CLI_PLACE, &(c).data_path, NULL},       \
+    {"--columns", CLI_TEXTS, &(c).data.columns, NULL},       \
     CLI_DATA_OPTIONS((c).data),                      \
     CLI_CHANGE_OPTIONS((c).change)
 /* clang-format on */
 
 /* What their help says of options. */
 #define CLI_DATA_CHANGE_HELP(what)                                                                 \
+    "  --columns LIST, --ignore LIST\n"                                                            \
+    "                   which columns of values to read, or not; without them, those\n"            \
+    "                   that the store has, if DATA names its columns\n"                           \
     "  --header yes|no  whether DATA begins with names, if that is not clear\n"                    \
     "  --ids numbers|text   what ids and owners are, if the first one misleads\n"                  \
     "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"             \

@@ -71,32 +71,30 @@ void cli_name_in_brackets(char text[80], const char *name) {
 
 /* A column as --offset has it: its name, if that needs no quotes and is no other's, or its
  * number. */
-static void name_for_option(char text[80], const efface_data *data, uint32_t column) {
-    const cli_columns columns = {.n = efface_data_n_columns(data), .data = data};
-    const char *const name = cli_column_name(&columns, column);
+static void name_for_option(char text[80], const cli_columns *columns, uint32_t column) {
+    const char *const name = cli_column_name(columns, column);
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     uint32_t found;
     if (name != NULL && strlen(name) < 64 && strspn(name, plain) == strlen(name) &&
-        cli_find_column(&columns, name, &found) == CLI_ONE)
+        cli_find_column(columns, name, &found) == CLI_ONE)
         snprintf(text, 80, "%s", name);
     else
-        snprintf(text, 80, "%" PRIu32, column + 1);
+        snprintf(text, 80, "%" PRIu64, cli_column_number(columns, column));
 }
 
 /* ---- proposals */
 
-int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
+int cli_propose_offsets(const cli_columns *columns, const efface_rounding *rounding,
                         cli_offsets *offsets) {
-    const cli_columns columns = {.data = data};
     bool proposed = false;
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
         const efface_column_rounding found = efface_rounding_column(rounding, j);
         char name[80], value[32];
-        if (!found.collapses || found.offset == 0.0 || cli_column_offset(&columns, j) != 0.0)
+        if (!found.collapses || found.offset == 0.0 || cli_column_offset(columns, j) != 0.0)
             continue;
         if (!add_offset(offsets, NULL, (efface_offset){.place = j + 1, .value = found.offset}))
             return cli_out_of_memory();
-        name_for_option(name, data, j);
+        name_for_option(name, columns, j);
         cli_format_number(value, found.offset);
         cli_say("used --offset %s=%s", name, value);
         proposed = true;
@@ -140,8 +138,9 @@ bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, ui
     double min, max;
     if (!cli_column_range(data, column, &min, &max) || min == max)
         return false;
-    const double offset = cli_column_offset(&(cli_columns){.data = data}, column);
-    name_for_option(name, data, column);
+    const cli_columns columns = {.n = efface_data_n_columns(data), .data = data};
+    const double offset = cli_column_offset(&columns, column);
+    name_for_option(name, &columns, column);
     cli_format_number(value, round_middle(min + offset, max + offset));
     snprintf(text, CLI_OFFSET_OPTION, "--offset %s=%s", name, value);
     return true;
@@ -149,34 +148,36 @@ bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, ui
 
 /* ---- warnings */
 
-static void warn_collapse(const efface_data *data, uint32_t column,
+static void warn_collapse(const cli_columns *columns, uint32_t column,
                           const efface_column_rounding *found) {
     char name[80], brackets[80], value[32];
-    cli_name_in_brackets(brackets, efface_data_column_name(data, column));
-    name_for_option(name, data, column);
+    cli_name_in_brackets(brackets, cli_column_name(columns, column));
+    name_for_option(name, columns, column);
     cli_format_number(value, found->offset);
     if (found->offset != 0.0)
-        cli_warn("column %" PRIu32
+        cli_warn("column %" PRIu64
                  "%s: float32 rounds its values to multiples of %g, but they spread over %g only; "
                  "create the store again with --offset %s=%s",
-                 column + 1, brackets, found->step, found->spread, name, value);
+                 cli_column_number(columns, column), brackets, found->step, found->spread, name,
+                 value);
     else
         cli_warn(
-            "column %" PRIu32 "%s: its values are so small, or its offset is so far from "
+            "column %" PRIu64 "%s: its values are so small, or its offset is so far from "
             "them, that float32 keeps little of them; multiply them by a power of ten, or leave "
             "the offset out",
-            column + 1, brackets);
+            cli_column_number(columns, column), brackets);
 }
 
-static void warn_vanished(const efface_data *data, uint32_t column, uint64_t n) {
+static void warn_vanished(const cli_columns *columns, uint32_t column, uint64_t n) {
     char brackets[80];
-    cli_name_in_brackets(brackets, efface_data_column_name(data, column));
-    cli_warn("column %" PRIu32 "%s: %" PRIu64 " value%s other than 0 %s too small for float32 and "
+    cli_name_in_brackets(brackets, cli_column_name(columns, column));
+    cli_warn("column %" PRIu64 "%s: %" PRIu64 " value%s other than 0 %s too small for float32 and "
              "became 0; multiply the column by a power of ten",
-             column + 1, brackets, n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+             cli_column_number(columns, column), brackets, n, n == 1 ? "" : "s",
+             n == 1 ? "is" : "are");
 }
 
-void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding) {
+void cli_warn_rounding(const cli_columns *columns, const efface_rounding *rounding) {
     enum { MAX_COLUMNS = 8 };
     uint32_t n = 0;
     for (uint32_t j = 0; j < efface_rounding_n_columns(rounding); j++) {
@@ -184,9 +185,9 @@ void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding)
         if ((found.collapses || found.n_vanished != 0) && ++n > MAX_COLUMNS)
             continue;
         if (found.n_vanished != 0)
-            warn_vanished(data, j, found.n_vanished);
+            warn_vanished(columns, j, found.n_vanished);
         else if (found.collapses)
-            warn_collapse(data, j, &found);
+            warn_collapse(columns, j, &found);
     }
     if (n > MAX_COLUMNS)
         cli_warn("float32 keeps little of %" PRIu32

@@ -19,11 +19,11 @@ void cli_offsets_free(cli_offsets *offsets);
 
 /* Adds an offset for each column of a set that collapses and has none, and says which. CLI_DONE or,
  * after a message, another exit code. */
-int cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
+int cli_propose_offsets(const cli_columns *columns, const efface_rounding *rounding,
                         cli_offsets *offsets);
 
 /* Warns about columns of a set that lose too much in float32, and says what to do. */
-void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);
+void cli_warn_rounding(const cli_columns *columns, const efface_rounding *rounding);
 
 /* The smallest and largest value of a column that are there; false if there is none. */
 bool cli_column_range(const efface_data *data, uint32_t column, double *min, double *max);

@@ -58,9 +58,9 @@ static int match_columns_by_name(order *o) {
             o->source[place] = i;
             next = place + 1;
         } else if (name != NULL) {
-            return cli_failed("%s has a column '%s' that the store does not have; name columns "
-                              "that are not values with --id, --owner, --weight and --label",
-                              o->file, name);
+            return cli_failed(
+                "%s has a column '%s' that the store does not have; " CLI_NAME_COLUMNS, o->file,
+                name);
         } else {
             return cli_failed(
                 "column %" PRIu32
@@ -86,12 +86,9 @@ static int match_columns(order *o) {
     if (has_names(o, false) && has_names(o, true))
         return match_columns_by_name(o);
     if (o->n_data != o->n_store)
-        return cli_failed(
-            "%s has %" PRIu32 " columns of values, but the store has %" PRIu32 "%s", o->file,
-            o->n_data, o->n_store,
-            o->n_data > o->n_store
-                ? "; name columns that are not values with --id, --owner, --weight or --label"
-                : "");
+        return cli_failed("%s has %" PRIu32 " columns of values, but the store has %" PRIu32 "%s",
+                          o->file, o->n_data, o->n_store,
+                          o->n_data > o->n_store ? "; " CLI_NAME_COLUMNS : "");
     for (uint32_t i = 0; i < o->n_store; i++)
         o->source[i] = i;
     return CLI_DONE;
@@ -119,6 +116,42 @@ static int put_in_order(const efface_store *store, uint32_t n_columns, const cha
     return code;
 }
 
+static void say_skipped(const char *path, const cli_skipped *skipped) {
+    char list[CLI_SKIPPED_LIST];
+    if (skipped->n == 0)
+        return;
+    cli_list_skipped(skipped, list);
+    cli_say("%s: not read, for the store has no such column%s: %s", cli_data_name(path),
+            skipped->n == 1 ? "" : "s", list);
+}
+
+/* Reads DATA as a store wants it, whose columns are known. */
+static int load_for_store(const efface_store_info *info, const char *path,
+                          const cli_data_options *options, const cli_columns *columns,
+                          efface_load_options *load, efface_data **data) {
+    cli_data_options told = *options;
+    cli_skipped skipped = {.n = 0};
+    efface_category *const known = cli_known_columns(columns, NULL, &load->n_known);
+    if (known == NULL)
+        return cli_out_of_memory();
+    load->known = known;
+    load->labels = info->labels;
+    cli_note_skipped(load, &skipped);
+    if (told.advice == NULL && (!load->missing || load->n_complete != 0))
+        told.advice = CLI_NAME_COLUMNS
+            "; values may be missing if all models of the store were fitted with --missing";
+    cli_progress_begin("reading");
+    int code = cli_load_data(path, &told, load, data);
+    cli_progress_end();
+    if (code == CLI_DONE && skipped.failed)
+        code = cli_out_of_memory();
+    if (code == CLI_DONE && options->columns.n == 0 && options->ignored.n == 0)
+        say_skipped(path, &skipped);
+    cli_skipped_free(&skipped);
+    free(known);
+    return code;
+}
+
 int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
                   efface_data **data, efface_texts **texts) {
     efface_load_options load;
@@ -134,16 +167,10 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
         return CLI_DONE;
     if (efface_texts_create(&known, &error) != EFFACE_OK)
         return cli_report_error(&error);
+    const cli_columns columns = {.n = info.n_columns, .store = store};
     efface_store_load_options(store, &load);
-    load.labels = info.labels;
     load.texts = known;
-    cli_data_options told = *options;
-    if (told.advice == NULL && (!load.missing || load.n_complete != 0))
-        told.advice = "name columns that are not values with --id, --owner, --weight and --label; "
-                      "values may be missing if all models of the store were fitted with --missing";
-    cli_progress_begin("reading");
-    int code = cli_load_data(path, &told, &load, &loaded);
-    cli_progress_end();
+    int code = load_for_store(&info, path, options, &columns, &load, &loaded);
     cli_wipe(&load, sizeof load);
     CLI_THEN(code, put_in_order(store, info.n_columns, path, loaded));
     if (code == CLI_DONE) {

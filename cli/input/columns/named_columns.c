@@ -40,8 +40,25 @@ static bool is_near(const char *a, const char *b) {
                                   lower_case(a[1]) == lower_case(b[0]));
 }
 
+/* Whether a column of the file that was not read has this name or number. */
+static bool was_skipped(const cli_columns *columns, const char *name) {
+    const cli_skipped *const skipped = columns->skipped;
+    uint64_t number = 0;
+    (void)cli_read_whole(name, UINT32_MAX, &number);
+    for (size_t i = 0; skipped != NULL && i < skipped->n; i++)
+        if (skipped->numbers[i] == number ||
+            (skipped->names[i] != NULL && strcmp(skipped->names[i], name) == 0))
+            return true;
+    return false;
+}
+
 static int say_unknown_column(const char *option, const cli_columns *columns, const char *name) {
     char list[256];
+    if (was_skipped(columns, name))
+        return cli_wrong(
+            "%s: the column '%s' is not read; list it with --columns too, and not with "
+            "--ignore",
+            option, name);
     for (uint32_t i = 0; i < columns->n; i++) {
         const char *const known = cli_column_name(columns, i);
         if (known != NULL && strlen(known) > 1 && is_near(name, known))
@@ -61,13 +78,12 @@ static int add_named_column(const char *option, const cli_columns *columns, cons
     uint32_t column = 0;
     uint64_t number;
     cli_found found = cli_find_column(columns, name, &column);
-    if (found == CLI_NONE && cli_read_whole(name, columns->n, &number) && number > 0) {
-        column = (uint32_t)number - 1;
+    if (found == CLI_NONE && cli_read_whole(name, UINT32_MAX, &number) &&
+        cli_column_numbered(columns, number, &column))
         found = CLI_ONE;
-    }
     if (found == CLI_SEVERAL)
-        return cli_wrong("%s: several columns have the name '%s'; use a number from 1 to %" PRIu32,
-                         option, name, columns->n);
+        return cli_wrong("%s: several columns have the name '%s'; use a number from 1 to %" PRIu64,
+                         option, name, cli_last_number(columns));
     if (found == CLI_NONE)
         return say_unknown_column(option, columns, name);
     for (uint32_t i = 0; i < to->n; i++)

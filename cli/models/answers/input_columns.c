@@ -63,9 +63,6 @@ static int match_inputs_by_name(matching *m) {
             return cli_failed("several columns have the name '%s'; choose the columns of %s by "
                               "number with --columns",
                               name, file_of(m));
-        if (m->from->passed_over->status != EFFACE_OK)
-            return cli_failed("%s has no column '%s' of numbers, which the model needs: %s",
-                              file_of(m), name, m->from->passed_over->message);
         return cli_failed(
             "%s has no column '%s', which the model needs; choose other columns with --columns",
             file_of(m), name);
@@ -73,43 +70,36 @@ static int match_inputs_by_name(matching *m) {
     return CLI_DONE;
 }
 
-/* Takes columns in their order: `listed`, or the first ones. There is one for each input or, with
- * `all`, for each column. */
-static void match_order(matching *m, const uint32_t *listed, bool all) {
+/* Takes columns in their order. There is one for each input or, with `all`, for each column. */
+static void match_order(matching *m, bool all) {
     uint32_t next = 0;
-    for (uint32_t i = 0; i < m->fitted.n; i++) {
-        if (!all && !is_input(m, i))
-            continue;
-        m->columns[i] = listed != NULL ? listed[next] : next;
-        next++;
-    }
+    for (uint32_t i = 0; i < m->fitted.n; i++)
+        if (all || is_input(m, i))
+            m->columns[i] = next++;
 }
 
+/* Those that --columns chose. */
 static int match_list(matching *m) {
-    uint32_t *listed = NULL, n = 0;
-    int code = cli_read_columns(m->from->column_list, &m->there, &listed, &n);
-    if (code != CLI_DONE)
-        return code;
-    if (n == m->n_inputs || n == m->fitted.n)
-        match_order(m, listed, n != m->n_inputs);
-    else if (m->n_inputs == m->fitted.n)
-        code = cli_wrong("--columns names %" PRIu32 " columns, but the model has %" PRIu32, n,
-                         m->fitted.n);
-    else
-        code =
-            cli_wrong("--columns names %" PRIu32 " columns, but the model has %" PRIu32 " features",
-                      n, m->n_inputs);
-    free(listed);
-    return code;
+    const uint32_t n = m->there.n;
+    if (n == m->n_inputs || n == m->fitted.n) {
+        match_order(m, n != m->n_inputs);
+        return CLI_DONE;
+    }
+    return m->n_inputs == m->fitted.n
+               ? cli_wrong("--columns names %" PRIu32 " columns, but the model has %" PRIu32, n,
+                           m->fitted.n)
+               : cli_wrong("--columns names %" PRIu32 " columns, but the model has %" PRIu32
+                           " features",
+                           n, m->n_inputs);
 }
 
 static int match_inputs(matching *m) {
-    if (m->from->column_list != NULL)
+    if (m->from->listed)
         return match_list(m);
     if (!same_names(m) && inputs_are_named(m) && some_named(&m->there))
         return match_inputs_by_name(m);
     if (m->there.n == m->n_inputs || m->there.n == m->fitted.n) {
-        match_order(m, NULL, m->there.n != m->n_inputs);
+        match_order(m, m->there.n != m->n_inputs);
         return CLI_DONE;
     }
     if (m->n_inputs == m->fitted.n)
@@ -119,6 +109,19 @@ static int match_inputs(matching *m) {
     return cli_failed("%s has %" PRIu32 " columns of values, but the model has %" PRIu32
                       " features: choose them with --columns",
                       file_of(m), m->there.n, m->n_inputs);
+}
+
+efface_category *cli_read_inputs(const cli_named_predictor *by, efface_load_options *load) {
+    const cli_columns columns = cli_columns_of(by);
+    bool *const wanted = calloc(columns.n + (size_t)1, sizeof *wanted);
+    if (wanted == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < columns.n; i++)
+        wanted[i] = efface_predictor_is_input(by->predictor, i);
+    efface_category *const known = cli_known_columns(&columns, wanted, &load->n_known);
+    load->known = known;
+    free(wanted);
+    return known;
 }
 
 int cli_match_inputs(const cli_inputs *from, const cli_named_predictor *by, uint32_t **columns) {

@@ -4,14 +4,16 @@
 
 #include "models/answers/predictor_names.h"
 
-/* DATA as it was read; `passed_over` is the error of a column of texts that was skipped, or has the
- * status EFFACE_OK. */
+/* DATA as it was read. */
 typedef struct cli_inputs {
     const char *path;
-    const char *column_list; /* of --columns, or NULL */
+    bool listed; /* --columns said which columns to read */
     const efface_data *rows;
-    const efface_error *passed_over;
 } cli_inputs;
+
+/* Has `load` read the inputs of a model and no other column, if DATA has them by name. What it
+ * returns is to be freed; NULL if out of memory. */
+efface_category *cli_read_inputs(const cli_named_predictor *by, efface_load_options *load);
 
 /* For each column of the model, the column of DATA, or EFFACE_NO_COLUMN where the model does not
  * look: those of --columns, or by name if both have names, or in their order. CLI_DONE or, after a

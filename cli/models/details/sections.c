@@ -85,29 +85,6 @@ static uint32_t choose_rows(const cli_section *s, uint32_t chosen[MAX_ROWS]) {
     return n;
 }
 
-/* A text cut off, and filled up with spaces, to a number of characters. */
-static void put_padded(const char *text, int width) {
-    int used = 0;
-    for (const char *at = text; *at != '\0' && used < width; used++) {
-        const cli_character c = cli_next_character(at);
-        char one[8] = "";
-        memcpy(one, at, c.n_bytes < sizeof one ? c.n_bytes : sizeof one - 1);
-        if (c.kind == CLI_VISIBLE)
-            fputs(one, stdout);
-        else
-            putchar('?');
-        at += c.n_bytes;
-    }
-    printf("%*s", width - used, "");
-}
-
-static int count_characters(const char *text) {
-    int n = 0;
-    for (; *text != '\0'; n++)
-        text += cli_next_character(text).n_bytes;
-    return n;
-}
-
 static void put_cell(cli_cell kind, double value) {
     char text[64];
     if (value != value)
@@ -124,17 +101,18 @@ static void put_cell(cli_cell kind, double value) {
 static void print_list(const cli_section *s) {
     uint32_t rows[MAX_ROWS];
     const uint32_t n = choose_rows(s, rows);
-    int width = count_characters(s->row_name);
+    int width = cli_count_characters(s->row_name);
     for (uint32_t i = 0; i < n; i++)
-        width = count_characters(s->names[rows[i]]) > width ? count_characters(s->names[rows[i]])
-                                                            : width;
+        width = cli_count_characters(s->names[rows[i]]) > width
+                    ? cli_count_characters(s->names[rows[i]])
+                    : width;
     width = width > MAX_NAME ? MAX_NAME : width;
-    put_padded(s->row_name, width);
+    cli_put_padded(stdout, s->row_name, width);
     for (uint32_t j = 0; j < s->n_columns; j++)
         printf(" %*s", CELL - 1, s->columns[j].heading);
     putchar('\n');
     for (uint32_t i = 0; i < n; i++) {
-        put_padded(s->names[rows[i]], width);
+        cli_put_padded(stdout, s->names[rows[i]], width);
         for (uint32_t j = 0; j < s->n_columns; j++)
             put_cell(s->columns[j].kind, s->values[(size_t)rows[i] * s->n_columns + j]);
         putchar('\n');
@@ -150,7 +128,7 @@ static void print_names(const cli_section *s) {
     enum { WIDTH = 80, INDENT = 10 };
     int column = printf("%-9s ", s->rows_name);
     for (uint32_t i = 0; i < s->n_rows && i < MAX_ROWS; i++) {
-        const int n = count_characters(s->names[i]) + 2;
+        const int n = cli_count_characters(s->names[i]) + 2;
         if (i > 0 && column + n > WIDTH) {
             printf("\n%*s", INDENT, "");
             column = INDENT;

@@ -84,10 +84,10 @@ class Studio:
         write_members(case.path("members.csv"))
         write_sensors(case.path("sensors.csv"))
         case.run_program("fit", "members.csv", "--id", "id", "--owner", "member", "--label", "plan",
-                         "--keep-texts", "--columns", "age,visits,minutes,distance", "-k", "4",
-                         "--scale", "minmax", "--seed", "11", "--model", "groups",
-                         "-o", "members.store")
-        for name, *more in (("spend", "--family", "linear", "--target", "spend"),
+                         "--keep-texts", "--family", "linear", "--target", "spend", "--model",
+                         "spend", "-o", "members.store")
+        for name, *more in (("groups", "--columns", "age,visits,minutes,distance", "-k", "4",
+                             "--scale", "minmax", "--seed", "11"),
                             ("plan", "--family", "bayes"),
                             ("directions", "--family", "components"),
                             ("segments", "--family", "segmented", "-k", "3", "--seed", "4",
