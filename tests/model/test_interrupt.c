@@ -170,7 +170,8 @@ static void check_law(const scene *s, int m) {
     efface_model_free(fresh);
 }
 
-/* The same happened twice, if not in the same time. */
+/* The same happened twice, if not in the same time. A call that ended may have taken what was kept
+ * beside the state with it: the next one looks at as many rows, or more. */
 static void check_same_report(const efface_report *a, const efface_report *b) {
     assert_int_equal(a->action, b->action);
     assert_string_equal(a->reason, b->reason);
@@ -178,7 +179,7 @@ static void check_same_report(const efface_report *a, const efface_report *b) {
     assert_int_equal(a->rows_forgotten, b->rows_forgotten);
     assert_int_equal(a->rows_learned, b->rows_learned);
     assert_int_equal(a->rows_missing, b->rows_missing);
-    assert_int_equal(a->rows_visited, b->rows_visited);
+    assert_true(a->rows_visited >= b->rows_visited);
 }
 
 /* ---------------------------------------------------------------- calls */
