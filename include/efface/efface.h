@@ -77,7 +77,8 @@
  *     efface_files.h      texts, options of loading, loading
  *     efface_look.h       what is in a file that was not loaded
  *     efface_model.h      models of any family: parameters, change, verify
- *     efface_kmeans.h, efface_sums.h, efface_segmented.h, efface_forest.h: the families
+ *     efface_kmeans.h, efface_sums.h, efface_segmented.h, efface_forest.h,
+ *     efface_logistic.h: the families
  *     efface_predictor.h  what predicts, and all that it can be asked; published models
  *     efface_metrics.h    how good a clustering is
  *     efface_group.h      many machines that work on one set
@@ -94,6 +95,7 @@
 #include "efface/efface_group.h"
 #include "efface/efface_kmeans.h"
 #include "efface/efface_look.h"
+#include "efface/efface_logistic.h"
 #include "efface/efface_metrics.h"
 #include "efface/efface_model.h"
 #include "efface/efface_parts.h"

@@ -23,7 +23,8 @@ typedef enum efface_family {
     EFFACE_FAMILY_KMEANS = 1,
     EFFACE_FAMILY_SUMS = 2,
     EFFACE_FAMILY_SEGMENTED = 3,
-    EFFACE_FAMILY_FOREST = 4
+    EFFACE_FAMILY_FOREST = 4,
+    EFFACE_FAMILY_LOGISTIC = 5
 } efface_family;
 
 /* Returns the name of a family in the library, such as "kmeans"; NULL for a number that is none. What

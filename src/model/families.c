@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const ef_family *const families[] = {&ef_kmeans_family, &ef_sums_family,
-                                            &ef_segmented_family, &ef_forest_family};
+                                            &ef_segmented_family, &ef_forest_family,
+                                            &ef_logistic_family};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 

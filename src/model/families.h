@@ -4,6 +4,7 @@
 
 #include "model/family.h"
 
-extern const ef_family ef_kmeans_family, ef_sums_family, ef_segmented_family, ef_forest_family;
+extern const ef_family ef_kmeans_family, ef_sums_family, ef_segmented_family, ef_forest_family,
+    ef_logistic_family;
 
 #endif

@@ -40,7 +40,7 @@ LONG = ("results/report.md",)  # generated
 ABOUT_THE_SERVICE = {"docs/use/service.md", "docs/use/operating.md"}
 
 
-FAMILIES = ("kmeans", "sums", "segmented", "forest")
+FAMILIES = ("kmeans", "sums", "segmented", "forest", "logistic")
 
 
 def header_code(text):

@@ -4,7 +4,8 @@
 #include "law/case_rows.h"
 #include "model/family.h"
 
-const law_family *const law_families[] = {&law_kmeans, &law_sums, &law_segmented, &law_forest};
+const law_family *const law_families[] = {&law_kmeans, &law_sums, &law_segmented, &law_forest,
+                                          &law_logistic};
 const size_t law_n_families = sizeof law_families / sizeof law_families[0];
 
 const law_family *law_family_at(uint64_t number) {

@@ -151,7 +151,7 @@ typedef struct law_family {
     void (*tell)(bool all);
 } law_family;
 
-extern const law_family law_kmeans, law_sums, law_segmented, law_forest;
+extern const law_family law_kmeans, law_sums, law_segmented, law_forest, law_logistic;
 
 /* The families, in the order of their numbers. */
 extern const law_family *const law_families[];

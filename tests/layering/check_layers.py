@@ -18,7 +18,7 @@ ALSO_KNOWS = {"mpi": ("cli",),  # but efface-mpi has commands of cli/,
 ON_KERNELS = "bench/paper/"  # what the paper prints; times compare, for the kernels are the same
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
-# What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
+# What src/base, src/model/sums and src/model/logistic take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
 # root of what is kept decides which rows are looked at, not what comes out.
 RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
@@ -29,13 +29,13 @@ RESERVED = [
     ("MPI", r"<mpi\.h>|\bMPI_\w+", None),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/answers/metrics\.c|src/base/(numbers/(eigen|elementary|matrix)|random/normals)\.c|"
-     r"src/model/(sums|segmented)/(\w+/)?\w+\.c|"
+     r"src/model/(sums|segmented|logistic)/(\w+/)?\w+\.c|"
      r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows|definition/row_margins)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
     ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),
 ]
-BUILT_OF = {"segmented": ("kmeans", "sums")}  # a family that is made of others knows them,
+BUILT_OF = {"segmented": ("kmeans", "sums"), "logistic": ("sums",)}  # a family that is made of others knows them,
 INSIDE = {"kmeans": "model/kmeans/kmeans_inside.h"}  # through this header, if there is one
 # Inner types with the name of a public one: they are what stands behind it.
 SAME_AS_PUBLIC = {"family", "view"}

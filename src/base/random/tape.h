@@ -39,6 +39,10 @@ typedef enum ef_purpose {
     EF_TAPE_BOOTSTRAP = 13,  /* how often a row is in a tree: index id, step tree */
     EF_TAPE_MEMBERSHIP = 14, /* the trees of a row: index id, step a quarter of the place */
 
+    /* Logistic regression (model/logistic/lattice.h). */
+    EF_TAPE_WHITENING = 15, /* the sample: index id */
+    EF_TAPE_LATTICE = 16,   /* a lattice phase: index term, step lattice */
+
     EF_TAPE_COLUMN = 20 /* the phases of a column with the scale standard: index column, step 0 for
                            its unit and 1 for its centre */
 } ef_purpose;

@@ -272,7 +272,8 @@ static void compare_requests(const scene *s, const efface_store_change *a,
     if (a->status != b->status)
         fail_msg("case 0x%" PRIx64 ", request %zu: status %d (%s) and %d (%s)", s->seed, number,
                  (int)a->status, a->error.message, (int)b->status, b->error.message);
-    if (a->status != EFFACE_OK)
+    /* Of several models that refuse a value, the one that is asked first says so. */
+    if (a->status != EFFACE_OK && (a->status != EFFACE_E_LIMIT || s->n_models < 2))
         assert_string_equal(a->error.message, b->error.message);
     assert_true(x->n_requested == y->n_requested && x->n_missing == y->n_missing &&
                 x->n_forgotten == y->n_forgotten && x->n_learned == y->n_learned &&
