@@ -49,6 +49,8 @@ MODELS = [
     ("principal components", "components", "PCA", {}, MANY, None),
     ("segmented regression", "segmented", "SegmentedRegression", {"n_clusters": CLUSTERS, **SEED}, MANY,
      "number"),
+    ("logistic regression", "logistic", "LogisticRegression", SEED, MANY, "class"),
+    ("linear support vector machine", "svm", "LinearSVC", SEED, MANY, "class"),
     ("forest that votes for a class", "forest --class COL", "ForestClassifier", SEED, SOME, "class"),
     ("forest that predicts a number", "forest --target COL", "ForestRegressor", SEED, SOME, "number"),
 ]

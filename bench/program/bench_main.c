@@ -34,7 +34,7 @@ static void print_usage(FILE *out) {
         "      online --help lists the options and says what is reported\n"
         "  efface-bench online --family F --data DATA [--labels FILE]\n"
         "      F: sums, linear, ridge, bayes, discriminant, quadratic, components, fourier,\n"
-        "      segmented or forest;\n"
+        "      segmented, forest, logistic or svm;\n"
         "      online --family linear --help lists the options\n"
         "  efface-bench roofline [--shapes 'N,D,K;N,D,K'] [--seconds S] [--quick] [--json]\n"
         "      roofline --help says what is measured\n"

@@ -24,6 +24,7 @@ typedef struct family_options {
     efface_sums_params sums;
     efface_segmented_params segmented; /* has the k-means; what both have is in `sums` */
     efface_forest_params forest;
+    efface_logistic_params logistic;
     uint32_t target;       /* a column, from 1; 0: the last, or none */
     uint32_t trees_of_row; /* 0: every row is in all trees */
     double alpha;
@@ -35,6 +36,7 @@ typedef struct family {
     const char *name;
     efface_view view;
     bool has_target, has_classes, is_quadratic, has_features, has_segments, has_trees;
+    bool has_functions, is_hinge;
 } family;
 
 static const family families[] = {
@@ -51,6 +53,8 @@ static const family families[] = {
     {.name = "fourier", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_features = true},
     {.name = "segmented", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_segments = true},
     {.name = "forest", .has_trees = true}, /* with --target that column, else classes */
+    {.name = "logistic", .has_classes = true, .has_functions = true},
+    {.name = "svm", .has_classes = true, .has_functions = true, .is_hinge = true},
 };
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
@@ -70,6 +74,7 @@ typedef struct replicate {
     efface_sums_params params;
     efface_segmented_params segmented; /* with what `params` says */
     efface_forest_params forest;       /* the same */
+    efface_logistic_params logistic;
     uint32_t target;
     family_result *result;
     double views[MAX_VIEWS];
@@ -85,9 +90,10 @@ static efface_status fit_family(const efface_data *data, const void *params, eff
     const family *const chosen = r->options->chosen;
     const double begin = bench_now();
     const efface_status status =
-        chosen->has_segments ? efface_segmented_fit(data, &r->segmented, model, error)
-        : chosen->has_trees  ? efface_forest_fit(data, &r->forest, model, error)
-                             : efface_sums_fit(data, &r->params, model, error);
+        chosen->has_segments    ? efface_segmented_fit(data, &r->segmented, model, error)
+        : chosen->has_trees     ? efface_forest_fit(data, &r->forest, model, error)
+        : chosen->has_functions ? efface_logistic_fit(data, &r->logistic, model, error)
+                                : efface_sums_fit(data, &r->params, model, error);
     *seconds = bench_now() - begin;
     return status;
 }
@@ -184,6 +190,9 @@ static bool set_replicate(replicate *r) {
     r->forest = o->forest;
     r->forest.common.seed = r->params.common.seed;
     r->forest.common.n_threads = r->params.common.n_threads;
+    r->logistic = o->logistic;
+    r->logistic.common.seed = r->params.common.seed;
+    r->logistic.common.n_threads = r->params.common.n_threads;
     if (o->target != 0)
         r->forest.target = r->target;
     if (o->trees_of_row != 0) {
@@ -265,11 +274,13 @@ static const char help[] =
     "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
     "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
     "  --family F       sums, linear, ridge, bayes, discriminant, quadratic, components,\n"
-    "                   fourier, segmented or forest; kmeans has options of its own:\n"
+    "                   fourier, segmented, forest, logistic or svm; kmeans has options of its "
+    "own:\n"
     "                   efface-bench online --help\n"
     "  --target COL     linear, fourier, segmented: the number of the column to predict (the\n"
     "                   last); forest: the same, in the place of classes\n"
-    "  --alpha A        linear and segmented (0), ridge and fourier (1)\n"
+    "  --alpha A        linear and segmented (0), others (1)\n"
+    "  --lattice W      logistic, svm: width in standard errors; --sample N rows for each column\n"
     "  -k K, --method M, --scale S   segmented: of its k-means (8, pyramid, none)\n"
     "  --trees N        forest (100), with --candidates N and --trees-of-row K (all)\n"
     "  --components N   components: how many (all)\n"
@@ -316,6 +327,8 @@ static void set_parameters(family_options *o) {
     o->sums.linear.alpha =
         o->alpha >= 0.0 ? o->alpha
                         : (double)(chosen->has_features || chosen->view == EFFACE_VIEW_RIDGE);
+    o->logistic.alpha = o->alpha >= 0.0 ? o->alpha : 1.0;
+    o->logistic.loss = chosen->is_hinge ? EFFACE_LOSS_SQUARED_HINGE : EFFACE_LOSS_LOGISTIC;
     o->sums.n_fourier = chosen->has_features ? o->n_fourier : 0;
     o->sums.discriminant.quadratic = chosen->is_quadratic;
     o->sums.components.n_components = o->n_components;
@@ -326,6 +339,7 @@ int bench_online_family(int n_arguments, char **arguments) {
     efface_sums_params_init(&o.sums);
     efface_segmented_params_init(&o.segmented);
     efface_forest_params_init(&o.forest);
+    efface_logistic_params_init(&o.logistic);
     o.sums.common.n_threads = 1;
     const bench_option options[] = {
         ONLINE_COMMON_OPTIONS(o.common),
@@ -338,6 +352,8 @@ int bench_online_family(int n_arguments, char **arguments) {
         {"-k", BENCH_COUNT, &o.segmented.kmeans.n_clusters},
         {"--method", BENCH_METHOD, &o.segmented.kmeans.method},
         {"--scale", BENCH_SCALE, &o.segmented.kmeans.scale},
+        {"--lattice", BENCH_REAL, &o.logistic.width},
+        {"--sample", BENCH_COUNT, &o.logistic.sample},
         {"--trees", BENCH_COUNT, &o.forest.n_trees},
         {"--candidates", BENCH_COUNT, &o.forest.n_candidates},
         {"--trees-of-row", BENCH_COUNT, &o.trees_of_row},

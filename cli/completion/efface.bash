@@ -15,7 +15,7 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans means linear ridge bayes discriminant components fourier segmented forest" ;;
+    --family) options="kmeans means linear ridge bayes discriminant components fourier segmented forest logistic svm" ;;
     --table) options="centroids coefficients errors quality means variances priors components segments importances" ;;
     --rows) options="all some poisson" ;;
     --criterion) options="gini entropy" ;;
@@ -27,7 +27,7 @@ _efface() {
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
         --passes | --starts | --candidates | --bound | --target | --class | --categories | --trees | \
-        --depth | --min-split | --min-leaf | --trees-of-row | --alpha | --smoothing | \
+        --lattice | --sample | --steps | --depth | --min-split | --min-leaf | --trees-of-row | --alpha | --smoothing | \
         --shrinkage | -n | --components | --features | --threads | --wait | --columns | --ignore | --type | --offset | --listen | --host | --most-body | --most-rows | --under-way | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
@@ -45,7 +45,7 @@ _efface() {
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
             --target --class --alpha --no-intercept --smoothing --quadratic --shrinkage -n --components --whiten
             --features --trees --depth --min-split --min-leaf --rows --trees-of-row --criterion
-            --missing --categories --type --offset --threads --like --keep-texts --sign --receipt-key --opening --wait $data" ;;
+            --lattice --sample --steps --missing --categories --type --offset --threads --like --keep-texts --sign --receipt-key --opening --wait $data" ;;
         look) options="--header" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out --columns $data" ;;

@@ -198,7 +198,7 @@ class Families(unittest.TestCase):
     def test_forgetting_is_verified(self):
         words = ["--data", "gaussian:3,4,50", "--deletions", "20", "--replicates", "2"]
         for family in ("sums", "linear", "ridge", "bayes", "discriminant", "quadratic",
-                       "components", "fourier", "segmented", "forest"):
+                       "components", "fourier", "segmented", "forest", "logistic", "svm"):
             done = bench("online", "--family", family, "--features", "8", *words, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             lines = [json.loads(line) for line in done.stdout.splitlines()]

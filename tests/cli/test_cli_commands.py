@@ -21,7 +21,7 @@ COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "ex
 WITH_SERVICE = PROGRAM and os.path.exists(os.path.join(os.path.dirname(PROGRAM), "efface-serve"))
 WITH_HELP = [command for command in COMMANDS if WITH_SERVICE or command not in ("serve", "token")]
 FAMILIES = ["kmeans", "means", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
-            "segmented", "forest"]
+            "segmented", "forest", "logistic", "svm"]
 
 INFO = """\
 store     s.store

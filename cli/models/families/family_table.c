@@ -9,7 +9,7 @@
 static const cli_family *const families[] = {
     &cli_family_kmeans,    &cli_family_sums,         &cli_family_linear,     &cli_family_ridge,
     &cli_family_bayes,     &cli_family_discriminant, &cli_family_components, &cli_family_fourier,
-    &cli_family_segmented, &cli_family_forest};
+    &cli_family_segmented, &cli_family_forest,       &cli_family_logistic,   &cli_family_svm};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 

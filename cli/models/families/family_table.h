@@ -63,7 +63,7 @@ typedef struct cli_family {
 
 extern const cli_family cli_family_kmeans, cli_family_sums, cli_family_linear, cli_family_ridge,
     cli_family_bayes, cli_family_discriminant, cli_family_components, cli_family_fourier,
-    cli_family_segmented, cli_family_forest;
+    cli_family_segmented, cli_family_forest, cli_family_logistic, cli_family_svm;
 
 /* The family, or preset, with a name; `name` NULL: the one that fit takes if none is named. NULL,
  * after a message that lists the names, if there is no such family. */
