@@ -10,8 +10,8 @@ The model after a removal is, byte for byte, the model that never saw the data::
 
 Models are scikit-learn estimators. `KMeans` clusters; `LinearRegression`, `Ridge`, `RidgeCV`,
 `FourierRidge`, `SegmentedRegression` and `ForestRegressor` predict values; `RidgeClassifier`,
-`GaussianNB`, `LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis` and `ForestClassifier`
-predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all
+`GaussianNB`, `LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis`, `ForestClassifier`,
+`LogisticRegression` and `LinearSVC` predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all
 have in common; `open` and `create` give stores, files that hold rows, models and receipts.
 docs/use/python.md maps scikit-learn's parameters to these.
 """
@@ -51,6 +51,12 @@ from ._linear import (
     LinearRegression as LinearRegression,
     Ridge as Ridge,
     RidgeCV as RidgeCV,
+)
+from ._logistic import (
+    LinearClassesModel as LinearClassesModel,
+    LinearSVC as LinearSVC,
+    LogisticModel as LogisticModel,
+    LogisticRegression as LogisticRegression,
 )
 from ._model import Model as Model
 from ._predictor import Predictor as Predictor, load_predictor as load_predictor

@@ -19,6 +19,8 @@ from efface import (
     KMeans,
     LinearDiscriminantAnalysis,
     LinearRegression,
+    LinearSVC,
+    LogisticRegression,
     QuadraticDiscriminantAnalysis,
     Ridge,
     RidgeClassifier,
@@ -43,6 +45,8 @@ OTHERS = [
     ForestClassifier(20, missing=True, lazy=True),
     ForestRegressor(20),
     ForestRegressor(20, missing=True),
+    LogisticRegression(),
+    LinearSVC(),
 ]
 
 # Checks that check_estimator leaves out though scikit-learn applies them to its own estimators.
@@ -62,6 +66,8 @@ WEIGHT_IS_NOT_ROWS = {  # newer versions: a row of weight 2 must give the very m
     KMeans: "rows draw lots by their ids: two draw twice, one draws once",
     RidgeCV: "to leave out a row of weight 2 is not to leave out one of two rows",
     QuadraticDiscriminantAnalysis: "a class with one row has no covariance, whatever its weight",
+    LogisticRegression: "the sample and the width of the lattice are functions of rows",
+    LinearSVC: "the sample and the width of the lattice are functions of rows",
     PCA: "there are at most as many components as rows",
 }
 SEVERAL_NUMBERS = {  # of sparse matrices: what accepts them must predict one number a row

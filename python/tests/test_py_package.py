@@ -206,7 +206,7 @@ def test_docstring_examples():
     import doctest
 
     modules = {estimator.__module__ for estimator in ESTIMATORS}
-    assert len(modules) == 7
+    assert len(modules) == 8
     for module in modules:
         assert doctest.testmod(sys.modules[module]).failed == 0, module
 

@@ -1,10 +1,10 @@
 /* The list of families, and a type for the models of each. */
 #include "families/py_families.h"
 
-enum { N_FAMILIES = 4 };
+enum { N_FAMILIES = 5 };
 
 static const family *const families[N_FAMILIES] = {&kmeans_family, &sums_family, &segmented_family,
-                                                   &forest_family};
+                                                   &forest_family, &logistic_family};
 static PyTypeObject *types[N_FAMILIES];
 
 const family *family_of(efface_family number) {

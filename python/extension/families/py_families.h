@@ -75,7 +75,7 @@ typedef struct family {
                                    out, error);                                                    \
     }
 
-extern const family kmeans_family, sums_family, segmented_family, forest_family;
+extern const family kmeans_family, sums_family, segmented_family, forest_family, logistic_family;
 
 /* The family with a name or a number; NULL if there is none. */
 const family *family_named(PyObject *name);
