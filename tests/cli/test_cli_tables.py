@@ -127,7 +127,7 @@ class Look(ProgramTest):
         self.assertRegex(text, r"\n    1  id      whole numbers +0 +60 +0 +59  id\n")
         self.assertRegex(text, r"\n    2  user    texts +0 +15 +owner\n")
         self.assertEqual(text.splitlines()[-1], "  efface fit people.csv --id id --owner user -k 8 "
-                                                "--scale minmax -o people.store")
+                                                "--scale standard -o people.store")
 
     def test_json(self):
         self.write("t.csv", "visit;who;when;ok;x;y;empty;kind\n" + "".join(
@@ -181,7 +181,7 @@ class Look(ProgramTest):
         self.assertEqual(shlex.split(command),
                          ["efface", "fit", "it's here.csv", "--header", "yes", "--id", "row id",
                           "--owner", "user's name", "--ignore", "3", "-k", "8", "--scale",
-                          "minmax", "-o", "it's here.store"])
+                          "standard", "-o", "it's here.store"])
         self.run_with(0, *shlex.split(command)[1:])
 
 
@@ -270,7 +270,7 @@ class Ugly(ProgramTest):
         self.assertEqual(found["notes"], ["column y: 99999 of 100000 fields are numbers; the first "
                                           "that is not is in line 77779"])
         self.assertEqual(found["command"], "efface fit many.csv --id id --ignore y -k 8 --scale "
-                                           "minmax -o many.store")
+                                           "standard -o many.store")
 
 
 class Types(ProgramTest):
@@ -278,7 +278,7 @@ class Types(ProgramTest):
 
     TYPES = ("--type", "paid=truth", "--type", "since=date", "--type", "at=time", "--type",
              "price=comma")
-    MODEL = ("--id", "id", "-k", "2", "--seed", "5", "--scale", "minmax")
+    MODEL = ("--id", "id", "-k", "2", "--seed", "5", "--scale", "standard")
     WORDS = (*MODEL, *TYPES)
 
     @staticmethod

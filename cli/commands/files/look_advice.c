@@ -334,7 +334,7 @@ void cli_put_fit_command(FILE *out, const char *path, const efface_file_look *lo
         if (uses(look, columns, CLI_USE_VALUE, true) || uses(look, columns, CLI_USE_CATEGORY, true))
             fputs(" --missing", out);
     } else {
-        fprintf(out, " -k %d --scale minmax", n_rows < CLUSTERS ? (int)n_rows : CLUSTERS);
+        fprintf(out, " -k %d --scale standard", n_rows < CLUSTERS ? (int)n_rows : CLUSTERS);
     }
     fputs(" -o ", out);
     put_store_name(out, path);
