@@ -196,8 +196,8 @@ static efface_status load_rows(efface_store *store, const uint32_t *columns, uin
     l->more = true;
     l->n_buckets = ef_buckets(&store->head);
     l->buckets = ef_alloc((size_t)l->n_buckets, sizeof *l->buckets);
-    const bool room = block_begin(&l->blocks[0], store->head.n_columns) &
-                      block_begin(&l->blocks[1], store->head.n_columns);
+    bool room = block_begin(&l->blocks[0], store->head.n_columns);
+    room = block_begin(&l->blocks[1], store->head.n_columns) && room;
     efface_status status = ef_batch_begin(&l->batch, store, columns, n_columns, with_texts, error);
     if (status == EFFACE_OK && (!room || l->buckets == NULL))
         status = ef_fail_memory(error);
