@@ -21,7 +21,7 @@ typedef struct cli_skipped {
     bool failed; /* there was no memory for one */
 } cli_skipped;
 
-/* Has `load` note the columns that it passes over. Columns that are there already are noted once.
+/* Has `load` note the columns that it passes over. A column is noted once.
  * Release them with cli_skipped_free. */
 void cli_note_skipped(efface_load_options *load, cli_skipped *skipped);
 void cli_skipped_free(cli_skipped *skipped);
@@ -117,9 +117,8 @@ bool cli_column_numbered(const cli_columns *columns, uint64_t number, uint32_t *
 /* The largest such number. */
 uint64_t cli_last_number(const cli_columns *columns);
 
-/* The columns that are there by name, of those of a store or a model, which are n, to be the only
- * ones that are read of a file that has them. `wanted` NULL: all; else those that it says. Release
- * with free. NULL if out of memory. */
+/* The columns of a store or a model that have names, `*n` of them: of a file that has them no other
+ * is read. `wanted` NULL: all; else those that it says. Release with free. NULL if out of memory. */
 efface_category *cli_known_columns(const cli_columns *columns, const bool *wanted, size_t *n);
 
 /* The column with a name, from 0; columns may have the same one. */

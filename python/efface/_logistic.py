@@ -75,6 +75,22 @@ class _LinearClassifier(_Deciding, Estimator):
     _rules = _RULES
     _loss = None
 
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 25,
+        lattice: float | None = None,
+        sample: int = 4,
+        bound: float | None = None,
+        random_state: Seed = None,
+        offset: Offset = None,
+        n_jobs: int | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
     def _family_parameters(self, parameters, n_features, offsets):
         return {
             "loss": self._loss,
@@ -139,22 +155,6 @@ class LogisticRegression(ProbableClassifier, _LinearClassifier):
 
     _loss = "logistic"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 25,
-        lattice: float | None = None,
-        sample: int = 4,
-        bound: float | None = None,
-        random_state: Seed = None,
-        offset: Offset = None,
-        n_jobs: int | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._keep(locals())
-
 
 class LinearSVC(Classifier, _LinearClassifier):
     """A linear support vector machine with squared hinge loss, from which rows can be removed
@@ -183,19 +183,3 @@ class LinearSVC(Classifier, _LinearClassifier):
     """
 
     _loss = "squared_hinge"
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 25,
-        lattice: float | None = None,
-        sample: int = 4,
-        bound: float | None = None,
-        random_state: Seed = None,
-        offset: Offset = None,
-        n_jobs: int | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._keep(locals())

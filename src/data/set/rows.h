@@ -138,7 +138,7 @@ void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row
 /* Makes stale ranges anew from the rows. Cost O(n) for each column that is stale. */
 void ef_data_refresh_ranges(efface_data *data);
 
-/* What is counted of the rows, with no range stale, apart from the set. False if out of memory.
+/* The counts of the rows, with no range stale, apart from the set. False if out of memory.
  */
 bool ef_data_count(const efface_data *data, ef_counts *counts);
 

@@ -30,7 +30,7 @@ ef_spreads *ef_spreads_create(uint32_t n_columns);
 ef_spreads *ef_spreads_copy(const ef_spreads *from);
 void ef_spreads_free(ef_spreads *spreads);
 
-/* Takes the exponents from what is counted of rows, no range being stale; there are no sums yet.
+/* Takes the exponents from the counts of rows, no range being stale; there are no sums yet.
  * Columns may be ignored. And whether they are those that there are. */
 void ef_spreads_set(ef_spreads *spreads, const ef_counts *counts, const bool *ignored);
 bool ef_spreads_stand(const ef_spreads *spreads, const ef_counts *counts, const bool *ignored);

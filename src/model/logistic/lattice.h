@@ -1,6 +1,6 @@
 /*
  * The lattice of a model: which points coefficients can have (docs/definition/logistic.md, section
- * 3). A pure function of what is counted of the rows, of the sample, of parameters and the seed.
+ * 3). A pure function of the counts of the rows, of the sample, of parameters and the seed.
  */
 #ifndef EF_LATTICE_H
 #define EF_LATTICE_H

@@ -15,7 +15,7 @@
 #include "model/logistic/points.h"
 #include "model/sums/coordinates/coordinates.h"
 
-/* Everything that is counted of the rows before the first run: what the lattice hangs on. */
+/* The counts of the rows that come before the first run: the lattice depends on them. */
 typedef struct ef_logistic_counts {
     ef_totals totals;
     uint32_t n_classes; /* that rows have, in the order of labels: */

@@ -12,7 +12,7 @@
 typedef struct ef_run_point {
     uint32_t stage;      /* of its lattice */
     bool is_level;       /* else the penalised loss was not lower, and only the loss is kept */
-    bool is_partial;     /* whoever answered knew the loss only */
+    bool is_partial;     /* the answer was the loss only */
     int64_t *steps;      /* one for each term */
     ef_i128 loss;        /* of the rows */
     ef_i128 *slopes;     /* one for each term, or NULL */
@@ -48,7 +48,7 @@ void ef_run_point_add_row(ef_run_point *point, efface_loss loss, const double *c
 
 /* Who answers the question for the sums at a point: number `number` of the run, whose lattice,
  * steps and room are filled in, and are 0. `known` false: nobody knows without rows, and the walk
- * ends. Whoever knows the loss alone may say so (is_partial); if the point becomes a level, it is
+ * ends. An answer may be the loss alone (is_partial); if the point becomes a level, it is
  * asked for again, with is_partial set and the loss filled in. */
 typedef struct ef_sums_source {
     efface_status (*answer)(void *context, uint32_t number, ef_run_point *point,

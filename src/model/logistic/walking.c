@@ -1,7 +1,7 @@
 /*
  * The procedure that finds the points of a run: steps of Newton's method that end on the lattice,
  * and are halved as long as the penalised loss would not fall (docs/definition/logistic.md, section
- * 4). It asks for sums and does not know where they come from: whoever answers as the rows would
+ * 4). It asks for sums and does not know where they come from: what answers as the rows would
  * gets the points of a fit to these rows.
  */
 #include "base/errors/status.h"
